@@ -24,6 +24,7 @@ import { createContactDirectory, createContactService } from '../contacts/contac
 import { contactRoutes } from '../contacts/routes.ts'
 import {
   combinedObserver,
+  createBrokerConnector,
   createRequests,
   type Emitter,
   newAttemptLog,
@@ -63,7 +64,7 @@ import {
   storePbxSettings,
 } from '../pbx/pbx.ts'
 import { openRecordings, type Recordings } from '../recordings/recordings.ts'
-import { listInSlices, storedStates } from '../states/states.ts'
+import { listInSlices, startDiscovery, storedStates } from '../states/states.ts'
 import type { StoredEvent } from '../store/operations/calls.ts'
 import { makeFolder } from '../store/sqlite/engine/data-folder.ts'
 import { lockFolder } from '../store/sqlite/engine/folder-lock.ts'
@@ -508,6 +509,10 @@ async function createRoot(
     openIds: openOpaqueIds(store.log),
   })
   started.push(streams, state)
+  const presentStates: Parameters<typeof createApi>[0]['presentStates'] = {
+    list: async (id, kind, pbx) => listInSlices(kind, await watch.states(id, pbx)),
+    listAll: storedStates({ store, pbxs: list, nowUs: persistence.wallUs }).listAll,
+  }
   const api = createApi({
     config,
     store,
@@ -522,10 +527,7 @@ async function createRoot(
     steadyUs: clock.steadyUs,
     isOwner,
     pbxStates: states,
-    presentStates: {
-      list: async (id, kind, pbx) => listInSlices(kind, await watch.states(id, pbx)),
-      listAll: storedStates({ store, pbxs: list, nowUs: persistence.wallUs }).listAll,
-    },
+    presentStates,
     statuses: state.statuses,
     async callsOfNumber(accountId, number) {
       await refreshCalls()
@@ -544,6 +546,17 @@ async function createRoot(
     onDue: () => emitter.emit('due', []),
   })
   started.push(replays)
+  started.push(
+    startDiscovery({
+      store,
+      ownership,
+      states: presentStates.list,
+      connected: async () =>
+        new Set([...(await states.read())].flatMap(([pbx, { state }]) => (state === 'up' ? [pbx] : []))),
+      connectTo: createBrokerConnector({ allow: requests.allow, proxy: config.proxy }),
+      log,
+    }),
+  )
   const madeCalls = createCallService({
     store,
     pbxs: list,

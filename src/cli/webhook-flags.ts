@@ -19,6 +19,8 @@ export type OptionFlags = {
   contentType?: string
   defaultBody?: boolean
   retain?: boolean
+  /** `homeassistant`; `false`: none again. */
+  discovery?: string | false
   /** A file; `false`: one request again. */
   flow?: string | false
   sharePace?: boolean
@@ -49,7 +51,8 @@ export function eventsOf(names: readonly string[]): {
 
 /** Returns the fields of options that flags change; an empty text takes one back to its default. */
 export function changesOf(flags: OptionFlags): Partial<Record<keyof WebhookOptions, unknown>> {
-  const { name, paused, filter, headers, order, maxPerSecond, retain, flow, sharePace, authorization } = flags
+  const { name, paused, filter, headers, order, maxPerSecond, retain, discovery, flow, sharePace, authorization } =
+    flags
   const tls = tlsOf(flags)
   const body = bodyOf(flags)
   return {
@@ -61,6 +64,7 @@ export function changesOf(flags: OptionFlags): Partial<Record<keyof WebhookOptio
     ...(maxPerSecond === undefined ? {} : { max_per_second: maxPerSecond === '' ? null : Number(maxPerSecond) }),
     ...(body === undefined ? {} : { body }),
     ...(retain === undefined ? {} : { retain }),
+    ...(discovery === undefined ? {} : { discovery: discovery === false ? null : discovery }),
     ...(flow === undefined ? {} : { flow: flow === false ? null : jsonOf('--flow', textOf('--flow', flow)) }),
     ...(sharePace === undefined ? {} : { share_pace: sharePace }),
     ...(tls === undefined ? {} : { tls }),

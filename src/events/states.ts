@@ -11,7 +11,7 @@ const count = (description: string) => Type.Integer({ minimum: 0, description })
 const since = t.String({ format: 'date-time', description: 'When it entered this state, if that was reported' })
 
 export const PHONE_STATES = ['registered', 'unregistered', 'unreachable'] as const
-const DEVICE_STATES = ['idle', 'ringing', 'in_use', 'unknown'] as const
+export const DEVICE_STATES = ['idle', 'ringing', 'in_use', 'unknown'] as const
 export type DeviceState = (typeof DEVICE_STATES)[number]
 export const TRUNK_STATES = ['registered', 'rejected', 'unreachable', 'reachable', 'unknown'] as const
 export type TrunkState = (typeof TRUNK_STATES)[number]

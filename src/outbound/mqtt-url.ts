@@ -14,7 +14,7 @@ export type MqttUrl = {
 }
 
 /** The names that a topic may have in braces; their values come from the event. */
-export const TOPIC_NAMES = ['account', 'pbx', 'event', 'call_id', 'extension'] as const
+export const TOPIC_NAMES = ['account', 'pbx', 'event', 'call_id', 'extension', 'queue', 'trunk'] as const
 type TopicName = (typeof TOPIC_NAMES)[number]
 type TopicValues = Readonly<Record<TopicName, string | null>>
 
@@ -99,11 +99,17 @@ export function topicOf(topic: Topic, values: TopicValues): string {
   return topic
     .map((piece) => {
       if (typeof piece === 'string') return piece
-      const value = values[piece.name] ?? ''
-      return value === '' ? '-' : value.toWellFormed().replace(NOT_IN_VALUES, '_')
+      return topicLevel(values[piece.name] ?? '')
     })
     .join('')
 }
+
+/** Returns a value as one level of a topic. */
+export const topicLevel = (value: string): string =>
+  value === '' ? '-' : value.toWellFormed().replace(NOT_IN_VALUES, '_')
+
+/** Returns the levels of a topic that all events have: up to its first name in braces, without a `/` at the end. */
+export const topicRoot = ([first = '']: Topic): string => (typeof first === 'string' ? first.replace(/\/+$/, '') : '')
 
 /** Decodes percent-encoding once; `undefined` if it is malformed or no UTF-8. */
 function decode(text: string): string | undefined {

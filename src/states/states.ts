@@ -5,5 +5,6 @@ export { PresentAgent, PresentPhone, PresentQueue, PresentTrunk, stateRoutes } f
 export { storedStates } from './api/stored-states.ts'
 export type { BoardOptions, PhoneDevice } from './board/board.ts'
 export type { Present } from './board/subject.ts'
+export { startDiscovery } from './discovery/discovery.ts'
 export { startStateIngest } from './ingest/state-ingest.ts'
 export type { ContactFact, DeviceFact, EndpointEntry, StateList, StateSignal } from './signal.ts'

@@ -55,6 +55,7 @@ export const DEFAULT_OPTIONS: WebhookOptionsRecord = {
   body: null,
   events: [],
   retain: false,
+  discovery: null,
   flow: null,
   authorization: null,
   tls: null,

@@ -15,7 +15,16 @@ export function topicOfEvent(topic: Topic, body: string): string {
     event: data.name,
     call_id: 'call' in data ? (data.call?.id ?? null) : null,
     extension: extensionOf(data),
+    queue: queueOf(data),
+    trunk: 'trunk' in data ? data.trunk.trunk : null,
   })
+}
+
+/** Returns the queue of the event, else the last one of the call. */
+function queueOf(data: SentBody['data']): string | null {
+  if ('queue' in data) return data.queue.queue
+  if ('agent' in data) return data.agent.queue
+  return 'call' in data ? (data.call?.queue?.name ?? null) : null
 }
 
 /** Returns the extension of the stage, else of the phone or agent, else of the call's owner. */

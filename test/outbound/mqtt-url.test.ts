@@ -59,7 +59,7 @@ describe('refused with the fault:', () => {
     ['mqtt://broker.example/calls%2B', /^has \+ in its topic/],
     [
       'mqtt://broker.example/calls/{number}',
-      /^has {number} in its topic: it may have {account}, {pbx}, {event}, {call_id}, {extension}$/,
+      /^has {number} in its topic: it may have {account}, {pbx}, {event}, {call_id}, {extension}, {queue}, {trunk}$/,
     ],
     ['mqtt://broker.example/calls/{Event}', /^has {Event} in its topic/],
     ['mqtt://broker.example/calls/{}', /^has {} in its topic/],
@@ -118,6 +118,11 @@ describe('the topic of an event', () => {
     ['who pressed hold', '{extension}', { ...owner, stage: null, by: { extension: '104' } }, '104'],
     ['a phone', '{extension}', { phone: { extension: '105' } }, '105'],
     ['an agent', '{extension}', { agent: { extension: '106' } }, '106'],
+    ['the last queue of a call', '{queue}/{trunk}', { call: { id: 'c', queue: { name: 'sales' } } }, 'sales/-'],
+    ['a call of no queue', '{queue}', { call: { id: 'c', queue: null } }, '-'],
+    ['the queue of an agent', '{queue}', { agent: { extension: '106', queue: 'sales' } }, 'sales'],
+    ['a queue that changed', '{queue}', { queue: { queue: 'sales' } }, 'sales'],
+    ['a trunk', '{trunk}', { trunk: { trunk: 'carrier' } }, 'carrier'],
     ['a value that would add levels', '{pbx}', { pbx: '../a/b' }, '.._a_b'],
     ['a value with wildcards', '{pbx}/x', { pbx: '#+\u0000\n\u007f\u0085' }, '______/x'],
     ['half a character', '{pbx}', { pbx: 'a\ud800' }, 'a\ufffd'],
@@ -140,7 +145,9 @@ describe('the topic of an event', () => {
     const random = seededRandom(26)
     const pieces = ['/', '+', '#', '\u0000', '\u009f', '{event}', 'x', '..', '\ud800', 'ü', '%2F', '$']
     const any = () => Array.from({ length: random.int(6) }, () => random.pick(pieces)).join('')
-    const parsed = parseMqttUrl('mqtt://broker.example/a/{account}/{pbx}/{event}/{call_id}/{extension}/b')
+    const parsed = parseMqttUrl(
+      'mqtt://broker.example/a/{account}/{pbx}/{event}/{call_id}/{extension}/{queue}/{trunk}/b',
+    )
     if ('problem' in parsed) throw new Error(parsed.problem)
     for (let at = 0; at < scaled(2_000); at += 1) {
       const topic = topicOf(parsed.topic, {
@@ -149,8 +156,10 @@ describe('the topic of an event', () => {
         event: any(),
         call_id: any(),
         extension: random.chance(0.2) ? null : any(),
+        queue: any(),
+        trunk: any(),
       })
-      expect(topic.split('/')).toHaveLength(7)
+      expect(topic.split('/')).toHaveLength(9)
       // biome-ignore lint/suspicious/noControlCharactersInRegex: these characters are searched for
       expect(topic).not.toMatch(/[+#\u0000-\u001f\u007f-\u009f]|\/\//)
       expect(topic.isWellFormed()).toBe(true)

@@ -114,6 +114,13 @@ const addOptionFlags = (command: Command): Command =>
     .option('--default-body', 'the default body again')
     .option('--retain', 'for an MQTT URL: the broker keeps the newest message of each topic')
     .option('--no-retain', 'the broker keeps no messages')
+    .addOption(
+      new Option(
+        '--discovery <system>',
+        'for an MQTT URL: this home automation shows each phone, trunk and queue by itself',
+      ).choices(['homeassistant']),
+    )
+    .option('--no-discovery', 'take that back')
     .option(
       '--flow <file>',
       'several requests for one event: a file of JSON with steps or a preset (-: standard input)',
@@ -174,7 +181,7 @@ function stateOfWebhook(health: WebhookHealth | undefined) {
 function describeOptions(options: WebhookOptions | undefined): string[] {
   if (options === undefined) return []
   const { filter, order, max_per_second: pace, body, headers, retain, flow, share_pace: sharesPace } = options
-  const { tls, authorization } = options
+  const { tls, authorization, discovery } = options
   return [
     ...(filter === null ? [] : [`filter=${JSON.stringify(filter)}`]),
     ...(order === 'strict' ? ['order=strict'] : []),
@@ -184,6 +191,7 @@ function describeOptions(options: WebhookOptions | undefined): string[] {
     ...(sharesPace ? ['share_pace'] : []),
     ...(Object.keys(headers).length === 0 ? [] : [`headers=${Object.keys(headers).join(',')}`]),
     ...(retain ? ['retain'] : []),
+    ...(discovery === null ? [] : [`discovery=${discovery}`]),
     ...(tls === null ? [] : ['tls']),
     ...(authorization === null ? [] : [`authorization=${authorization.kind}`]),
   ]

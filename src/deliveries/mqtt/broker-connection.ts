@@ -2,7 +2,15 @@ import { NoConnection } from '../../outbound/attempt-failure.ts'
 import type { ClientTls } from '../../outbound/client-tls.ts'
 import type { MqttUrl } from '../../outbound/mqtt-url.ts'
 import { ClosedByBroker, openBrokerSocket } from './broker-socket.ts'
-import { type Message, type MqttSession, openSession, type Published, type Version } from './session.ts'
+import {
+  type Incoming,
+  type Message,
+  type MqttSession,
+  openSession,
+  type Published,
+  type Version,
+  type Will,
+} from './session.ts'
 
 /** A connection to a broker that has accepted it. */
 export type BrokerConnection = {
@@ -10,6 +18,9 @@ export type BrokerConnection = {
   readonly version: Version
   /** Sends a message; resolves with the answer. Never rejects. */
   publish(message: Message): Promise<Published>
+  /** Asks for the messages of topics; resolves with whether the broker gives them. Never rejects. */
+  subscribe(topics: readonly string[]): Promise<boolean>
+  unsubscribe(topics: readonly string[]): void
   /** Returns whether messages can be sent. */
   isOpen(): boolean
   /** Accepts no further messages, and closes when all have their answers: for a connection that has become silent. */
@@ -26,6 +37,9 @@ type ConnectOptions = {
   readonly name: string
   /** How it takes part in the TLS handshake. */
   readonly tls?: ClientTls | undefined
+  readonly will?: Will | undefined
+  /** Called with each message of a topic that was asked for. */
+  readonly onMessage?: ((message: Incoming) => void) | undefined
   /** The version to begin with. */
   readonly version: Version
   /** How long connecting may take, and how long until the TCP connection is made. */
@@ -135,6 +149,8 @@ function connect(options: ConnectOptions): Promise<BrokerConnection> {
       user: broker.user,
       password: broker.password,
       keepAliveS: KEEP_ALIVE_S,
+      will: options.will,
+      onMessage: options.onMessage,
       write: socket.write,
       onReady({ keepAliveS }) {
         clearTimeout(accepting)
@@ -189,6 +205,8 @@ function newConnection({ session, address, version, keepAliveS, close }: Connect
       else if (isRetired && inUse === 0) shut()
       return published
     },
+    subscribe: session.subscribe,
+    unsubscribe: session.unsubscribe,
     retire() {
       if (isRetired) return
       isRetired = true

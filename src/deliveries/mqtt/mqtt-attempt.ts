@@ -1,13 +1,14 @@
 import type { AbortGroup } from '../../outbound/abort-group.ts'
-import { type AllowList, newAddressGuard } from '../../outbound/address-guard.ts'
+import type { AllowList } from '../../outbound/address-guard.ts'
 import { isOutOfFiles, reasonOf, wasNotConnected } from '../../outbound/attempt-failure.ts'
 import type { ClientTls } from '../../outbound/client-tls.ts'
 import { createDeadlines } from '../../outbound/deadlines.ts'
-import { OUT_OF_FILES, refusal, TIMEOUT_MS, within } from '../../outbound/guarded-request.ts'
+import { OUT_OF_FILES, TIMEOUT_MS, within } from '../../outbound/guarded-request.ts'
 import type { Attempted, Outcome } from '../../outbound/outcome.ts'
 import { newResolver, type Resolve } from '../../outbound/resolver.ts'
 import type { Target } from '../../outbound/target.ts'
 import type { Attempt } from '../sending/attempt.ts'
+import { createBrokerAddresses, THROUGH_PROXY } from './broker-addresses.ts'
 import { type BrokerConnection, connectToBroker, LateConnection } from './broker-connection.ts'
 import { describeReason, isAboutTheMessage, isFailure } from './reason-codes.ts'
 import type { Message, Published, Version } from './session.ts'
@@ -44,15 +45,12 @@ type Known = {
 }
 
 const NEXT_ADDRESS_MS = 2_000
-const MAX_ADDRESSES = 3
 const CHECK_MS = 1_000
-const THROUGH_PROXY =
-  'MQTT is not sent through --proxy, which is for HTTP: without that setting it is sent directly, to the addresses that --allow-net allows'
 
 /** Creates the sender of MQTT webhooks. */
 export function createMqttAttempts(options: MqttOptions): MqttAttempts {
   const { allow, proxy, timeoutMs = TIMEOUT_MS, nextAddressMs = NEXT_ADDRESS_MS, resolve = newResolver() } = options
-  const refusalOf = newAddressGuard(allow)
+  const addressesOf = createBrokerAddresses(allow, resolve)
   const deadlines = createDeadlines(timeoutMs)
   const known = new Map<number, Known>()
   let timer: Timer | undefined
@@ -131,14 +129,6 @@ export function createMqttAttempts(options: MqttOptions): MqttAttempts {
         throw error
       }
     }
-  }
-
-  /** Returns the allowed addresses. @throws Error when none is allowed, or the name has none. */
-  async function addressesOf(target: Target): Promise<readonly string[]> {
-    const found = target.literal === undefined ? await resolve(target.name) : [target.literal]
-    const allowed = found.filter((one) => refusalOf(one) === undefined)
-    if (allowed.length === 0) throw new Error(refusal(target, found[0], refusalOf))
-    return allowed.slice(0, MAX_ADDRESSES)
   }
 
   const attempt: Attempt = async (request) => {

@@ -16,6 +16,13 @@ export type MqttSession = {
   read(chunk: Uint8Array): void
   /** Sends a message with QoS 1; resolves with the answer. Never rejects. */
   publish(message: Message): Promise<Published>
+  /**
+   * Asks for the messages of these topics, with QoS 0; resolves with whether the broker gives them. Never rejects. Only
+   * for a session with `onMessage`.
+   */
+  subscribe(topics: readonly string[]): Promise<boolean>
+  /** Asks for no more messages of these topics. */
+  unsubscribe(topics: readonly string[]): void
   /** Sends a ping. */
   ping(): void
   /** Returns whether a ping has no answer yet. */
@@ -33,6 +40,12 @@ export type Message = {
   readonly userProperties: Readonly<Record<string, string>>
   readonly retain: boolean
 }
+
+/** What the broker publishes for a client whose connection breaks. */
+export type Will = Pick<Message, 'topic' | 'body' | 'retain'>
+
+/** A message of a topic that was asked for. */
+export type Incoming = { readonly topic: string; readonly body: string }
 
 /**
  * The answer to a message. `acknowledged`: a PUBACK came; its code may still refuse the message. `unacceptable`: it was
@@ -52,6 +65,9 @@ type SessionOptions = {
   readonly user: string | undefined
   readonly password: string | undefined
   readonly keepAliveS: number
+  readonly will?: Will | undefined
+  /** Called with each message of a topic that was asked for; absent: such a message ends the session. */
+  readonly onMessage?: ((message: Incoming) => void) | undefined
   /** Writes a packet to the broker. */
   readonly write: (packet: Uint8Array) => void
   /** Called once when the broker has accepted the connection. */
@@ -62,6 +78,10 @@ type SessionOptions = {
 
 /** A publisher receives a few bytes per packet: a server that sends a longer one is no broker. */
 const MAX_PACKET_BYTES = 16_384
+/** A subscriber gets messages, of which the ones that are of interest are short. */
+const MAX_MESSAGE_BYTES = 262_144
+/** The lowest return code of a topic that a broker does not give. */
+const FIRST_FAILURE = 128
 /** The bytes read at a time, so that bytes after the end of a session cost nothing. */
 const SLICE_BYTES = 4_096
 /** The most unexpected answers: a broker that continues with them takes the time of all other webhooks. */
@@ -88,13 +108,15 @@ type Unsent = { readonly packet: (id: number) => Uint8Array; readonly resolve: (
 
 /** Opens a session: writes the CONNECT packet at once. */
 export function openSession(options: SessionOptions): MqttSession {
-  const { version, clientId, user, password, keepAliveS, write, onReady, onEnd } = options
+  const { version, clientId, user, password, keepAliveS, will, onMessage, write, onReady, onEnd } = options
   const protocol = { protocolVersion: version }
   const parser = mqtt.parser(protocol)
   let state: 'connecting' | 'ready' | 'ended' = 'connecting'
   let limits: Limits = {}
   const unacknowledged = new Map<number, (answer: Published) => void>()
   const unsent: Unsent[] = []
+  const subscribing = new Map<number, (isGranted: boolean) => void>()
+  const maxPacketBytes = onMessage === undefined ? MAX_PACKET_BYTES : MAX_MESSAGE_BYTES
   let lastId = 0
   let isPinging = false
   let unasked = 0
@@ -110,6 +132,8 @@ export function openSession(options: SessionOptions): MqttSession {
     unacknowledged.clear()
     unsent.length = 0
     for (const resolve of waiting) resolve({ kind: 'lost', reason })
+    for (const resolve of subscribing.values()) resolve(false)
+    subscribing.clear()
     onEnd(reason, isVersion)
   }
 
@@ -119,7 +143,15 @@ export function openSession(options: SessionOptions): MqttSession {
     else if (packet.cmd === 'pingresp') {
       if (!isPinging) noteUnasked()
       isPinging = false
-    } else if (packet.cmd === 'disconnect') {
+    } else if (packet.cmd === 'publish' && onMessage !== undefined && packet.qos < 2) {
+      // Some brokers send what they keep with the quality of service that it came with.
+      if (packet.qos === 1) send({ cmd: 'puback', messageId: packet.messageId ?? 0 })
+      onMessage({ topic: packet.topic, body: packet.payload.toString() })
+    } else if (packet.cmd === 'suback' && subscribing.has(packet.messageId ?? 0)) {
+      subscribing.get(packet.messageId ?? 0)?.(packet.granted.every((code) => Number(code) < FIRST_FAILURE))
+      subscribing.delete(packet.messageId ?? 0)
+    } else if (packet.cmd === 'unsuback' && onMessage !== undefined) return
+    else if (packet.cmd === 'disconnect') {
       const { reasonCode = 0, properties } = packet
       end(`the broker closed the connection: ${describeReason(reasonCode, textOf(properties))}`)
     } else end(`the broker sent a ${packet.cmd} packet, which is not for a publisher`)
@@ -173,7 +205,7 @@ export function openSession(options: SessionOptions): MqttSession {
 
   function freeId(): number {
     do lastId = (lastId % MAX_PACKET_ID) + 1
-    while (unacknowledged.has(lastId))
+    while (unacknowledged.has(lastId) || subscribing.has(lastId))
     return lastId
   }
 
@@ -195,7 +227,10 @@ export function openSession(options: SessionOptions): MqttSession {
     keepalive: keepAliveS,
     ...(user === undefined ? {} : { username: user }),
     ...(password === undefined ? {} : { password: Buffer.from(password) }),
-    ...(version === 5 ? { properties: { maximumPacketSize: MAX_PACKET_BYTES } } : {}),
+    ...(will === undefined
+      ? {}
+      : { will: { topic: will.topic, payload: Buffer.from(will.body), qos: 1, retain: will.retain } as const }),
+    ...(version === 5 ? { properties: { maximumPacketSize: maxPacketBytes } } : {}),
   })
 
   return {
@@ -203,7 +238,7 @@ export function openSession(options: SessionOptions): MqttSession {
       try {
         for (let at = 0; at < chunk.length && state !== 'ended'; at += SLICE_BYTES) {
           const buffered = parser.parse(Buffer.from(chunk.subarray(at, at + SLICE_BYTES)))
-          if (buffered > MAX_PACKET_BYTES) end('the broker sent a packet that is too large for a publisher')
+          if (buffered > maxPacketBytes) end('the broker sent a packet that is too large for a publisher')
         }
       } catch (error) {
         malformed(error)
@@ -223,6 +258,17 @@ export function openSession(options: SessionOptions): MqttSession {
       unsent.push({ packet: (messageId) => bytesOf({ ...packet, messageId }, version), resolve })
       sendNext()
       return promise
+    },
+    subscribe(topics) {
+      if (state !== 'ready') return Promise.resolve(false)
+      const { promise, resolve } = Promise.withResolvers<boolean>()
+      const messageId = freeId()
+      subscribing.set(messageId, resolve)
+      send({ cmd: 'subscribe', messageId, subscriptions: topics.map((topic) => ({ topic, qos: 0 })) })
+      return promise
+    },
+    unsubscribe(topics) {
+      if (state === 'ready') send({ cmd: 'unsubscribe', messageId: freeId(), unsubscriptions: [...topics] })
     },
     ping() {
       if (state !== 'ready') return

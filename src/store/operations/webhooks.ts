@@ -56,6 +56,8 @@ export type WebhookOptionsRecord = {
   readonly events: readonly string[]
   /** An MQTT broker keeps the newest message of each topic for later subscribers. */
   readonly retain: boolean
+  /** The home automation for which an MQTT broker is told of phones, trunks and queues. */
+  readonly discovery: 'homeassistant' | null
   /** Several requests for one event, in place of a body; JSON, with `null` in the place of each secret. */
   readonly flow: FlowOption | null
   /** How the value of the header `authorization` is obtained; JSON, with `null` in the place of each secret. */

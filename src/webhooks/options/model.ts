@@ -141,6 +141,10 @@ const fields = {
   retain: t.Boolean({
     description: 'For an MQTT URL: the broker keeps the newest message of each topic for later subscribers',
   }),
+  discovery: t.Union([words(['homeassistant'], 'Home Assistant'), t.Null()], {
+    description:
+      'For an MQTT URL: the broker gets, retained, what Home Assistant needs to show each phone, trunk and queue by itself. `null`: it is taken back',
+  }),
   flow: t.Union([NewFlow, t.Null()], {
     description: 'Several requests for one event, in order; `body` is `null` then. `null`: one request',
   }),

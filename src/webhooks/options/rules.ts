@@ -1,6 +1,7 @@
 import { flowErrors, hasCredentials, headerErrors, requestAuthorizationErrors } from '../../flows/flows.ts'
 import type { FieldError } from '../../lib/fault.ts'
 import { objectOf } from '../../lib/foreign-json.ts'
+import { isMqttUrl } from '../../outbound/mqtt-url.ts'
 import { bodyPresetOf, PRESET_NAMES, type PresetName } from './body-presets.ts'
 import { tlsErrors } from './tls.ts'
 
@@ -19,7 +20,13 @@ export function optionsRule(body: unknown): FieldError[] {
       withCredentials,
     }),
     ...tlsErrors(given.tls, given.url),
+    ...discoveryErrors(given.discovery, given.url),
   ]
+}
+
+function discoveryErrors(discovery: unknown, url: unknown): FieldError[] {
+  if (discovery === undefined || discovery === null || typeof url !== 'string' || isMqttUrl(url)) return []
+  return [{ path: '/discovery', message: 'needs a URL with mqtt: or mqtts:' }]
 }
 
 const isPreset = (name: unknown): name is PresetName => PRESET_NAMES.some((one) => one === name)

@@ -218,6 +218,7 @@ function recordOf(
     maxPerSecond: sent.max_per_second ?? null,
     body: bodyOf(body),
     retain: sent.retain ?? false,
+    discovery: sent.discovery ?? null,
     events: [...new Set([...(sent.events ?? []), ...needed.filter((event) => !isSwitch(event))])],
     flow,
     authorization,

@@ -47,6 +47,7 @@ test('a webhook is added, listed, changed, previewed and removed', async () => {
     headers: { 'X-Api-Key': null, 'X-Other': null },
     order: 'strict',
     retain: false,
+    discovery: null,
     flow: null,
     authorization: null,
     tls: null,

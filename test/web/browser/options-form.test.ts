@@ -12,6 +12,7 @@ const DEFAULTS: WebhookOptions = {
   max_per_second: null,
   body: null,
   retain: false,
+  discovery: null,
   events: [],
   flow: null,
   authorization: null,

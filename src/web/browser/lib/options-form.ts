@@ -20,7 +20,7 @@ export type OptionsForm = {
   readonly events: readonly string[]
   readonly retain: boolean
   /** The options that the form does not show, kept as they are. */
-  readonly others: Pick<WebhookOptions, 'flow' | 'authorization' | 'tls' | 'share_pace'>
+  readonly others: Pick<WebhookOptions, 'discovery' | 'flow' | 'authorization' | 'tls' | 'share_pace'>
 }
 
 /** Returns the form of stored options. */
@@ -40,6 +40,7 @@ export function formOf(options: WebhookOptions): OptionsForm {
     events: options.events,
     retain: options.retain,
     others: {
+      discovery: options.discovery,
       flow: options.flow,
       authorization: options.authorization,
       tls: options.tls,
@@ -103,6 +104,7 @@ export function optionsOf(url: string, form: OptionsForm): NewWebhookOptions {
     // The choices are the further kinds of the API: it checks them.
     events: [...form.events] as NonNullable<NewWebhookOptions['events']>,
     retain: form.retain,
+    discovery: form.others.discovery,
     flow: form.others.flow,
     authorization: form.others.authorization,
     tls: form.others.tls,
