@@ -52,9 +52,10 @@ const MODULES: Readonly<Record<string, 'face' | 'toolbox' | readonly string[]>> 
   deliveries: 'face',
   contacts: 'face',
   states: 'face',
-  recordings: 'face',
-  // The lines of a PBX's configuration, which the page shows too: they import nothing.
-  pbx: ['pbx.ts', 'ami/manager-conf.ts', 'esl/event-socket-conf.ts'],
+  // The place of recordings, a part of a PBX's URL.
+  recordings: ['recordings.ts', 'recordings-source.ts'],
+  // What settings and the page read without any connection: URLs, facts about the kinds, lines of their configuration.
+  pbx: ['pbx.ts', 'pbx-url.ts', 'pbx-facts.ts', 'ami/manager-conf.ts', 'esl/event-socket-conf.ts'],
   backups: 'face',
   alerts: 'face',
   metrics: 'face',

@@ -63,6 +63,7 @@ import {
   startWatch,
   storePbxSettings,
 } from '../pbx/pbx.ts'
+import { accountOfPbx } from '../pbx/pbx-url.ts'
 import { openRecordings, type Recordings } from '../recordings/recordings.ts'
 import { listInSlices, startDiscovery, storedStates } from '../states/states.ts'
 import type { StoredEvent } from '../store/operations/calls.ts'
@@ -153,6 +154,7 @@ export async function startApp(config: Config, { log, version }: { log: Log; ver
       store,
       log,
       trustProxies: config.trustProxies,
+      accountOfPbx,
       onAdded: () => context.emitter.emit('accounts'),
     })
     const eventReader = startReading(context, access)

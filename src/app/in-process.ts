@@ -8,6 +8,7 @@ import { hasCertificates } from '../lib/certificate-file.ts'
 import type { Log } from '../lib/log.ts'
 import { nowUs } from '../lib/time.ts'
 import { openPbxList, type PbxList, readPbxStates } from '../pbx/pbx.ts'
+import { accountOfPbx } from '../pbx/pbx-url.ts'
 import { openRecordings } from '../recordings/recordings.ts'
 import { storedStates } from '../states/states.ts'
 import type { StatusStore } from '../store/operations/statuses.ts'
@@ -73,7 +74,7 @@ export async function openStoreApi({ place, readSettings, log, ...waiting }: Opt
 type ApiOptions = Pick<CommandSettings, 'config'> & Pick<Options, 'log'>
 
 async function createStoreApi({ store, statuses, isAlone }: Opened, { config, log }: ApiOptions) {
-  const access = createAccess({ store, log, trustProxies: [] })
+  const access = createAccess({ store, log, trustProxies: [], accountOfPbx })
   const { auth, operators } = access
   const templates = createTemplateRenderer()
   await loadPresets(config, { log, templates })

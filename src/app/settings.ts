@@ -1,12 +1,12 @@
 import { resolve } from 'node:path'
 import { LOG_LEVELS, type LogLevel } from '../lib/log.ts'
 import { isDubiousAddress, parseNetwork } from '../lib/network.ts'
-import { type GivenPbx, parsePbxUrl } from '../lib/pbx-url.ts'
 import { textProblem } from '../lib/text.ts'
 import { parseDuration } from '../lib/time.ts'
 import { wrongUsage } from '../lib/usage.ts'
 import { type AllowList, parseAllowList } from '../outbound/address-guard.ts'
 import { parseS3Url } from '../outbound/s3-url.ts'
+import { type GivenPbx, parsePbxUrl } from '../pbx/pbx-url.ts'
 import { type DatabaseSource, parseDatabaseUrl } from '../store/database-url.ts'
 
 /** The raw value of a flag or its variable: a text, several texts, or `true` for a switch. */

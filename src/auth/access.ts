@@ -10,6 +10,7 @@ type Options = {
   readonly store: Store
   readonly log: Log
   readonly trustProxies: readonly string[]
+  readonly accountOfPbx: Parameters<typeof createPeople>[0]['accountOfPbx']
   /** Called after a user was added, perhaps with an account. */
   readonly onAdded?: () => void
 }
@@ -17,11 +18,11 @@ type Options = {
 export type Access = ReturnType<typeof createAccess>
 
 /** Creates what decides who may do what: users and their tokens, the operator of the machine, and the audit trail. */
-export function createAccess({ store, log, trustProxies, onAdded }: Options) {
+export function createAccess({ store, log, trustProxies, accountOfPbx, onAdded }: Options) {
   const operators = createOperators()
   const audit = createAudit({ accounts: store.accounts, trail: store.audit, log, trustProxies, operators })
   const passwords = createPasswords()
   const auth = createAuthService({ accounts: store.accounts, passwords, note: audit.note, operators })
-  const people = createPeople({ store, passwords, onChanged: auth.forget, ...(onAdded && { onAdded }) })
+  const people = createPeople({ store, passwords, accountOfPbx, onChanged: auth.forget, ...(onAdded && { onAdded }) })
   return { operators, audit, auth, people }
 }

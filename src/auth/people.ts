@@ -1,6 +1,5 @@
 import { accountKey } from '../lib/account-key.ts'
 import { Fault, type FieldError } from '../lib/fault.ts'
-import { parsePbxUrl } from '../lib/pbx-url.ts'
 import { comparedText } from '../lib/text.ts'
 import { type NowUs, nowUs, rfc3339, SECOND } from '../lib/time.ts'
 import { type ListedUser, NO_PASSWORD, USER_TYPES } from '../store/operations/accounts.ts'
@@ -30,6 +29,8 @@ export type People = ReturnType<typeof createPeople>
 type Dependencies = {
   readonly store: Pick<Store, 'accounts' | 'pbxs'>
   readonly passwords: Passwords
+  /** Returns the account to which all calls of a PBX belong, if there is one; a URL may name none. */
+  readonly accountOfPbx: (url: string, byDefault: string) => string | undefined
   /** Called after users or their tokens changed, to empty the cache of sessions. */
   readonly onChanged: () => void
   /** Called after a user was added: perhaps with an account, whose calls are followed from now on. */
@@ -41,7 +42,7 @@ type Dependencies = {
 type Asking = { readonly source: TurnSource; readonly base: string | undefined }
 
 /** Creates the service by which administrators manage accounts and users. */
-export function createPeople({ store, passwords, onChanged, onAdded, now = nowUs }: Dependencies) {
+export function createPeople({ store, passwords, accountOfPbx, onChanged, onAdded, now = nowUs }: Dependencies) {
   const { accounts, pbxs } = store
 
   /** @throws Fault 404 if there is no such user. */
@@ -55,12 +56,15 @@ export function createPeople({ store, passwords, onChanged, onAdded, now = nowUs
   return {
     /** Returns all accounts in order of name. */
     async accounts(): Promise<Account[]> {
-      const counts = countPbxs((await pbxs.pbxList()).flatMap(({ url }) => url ?? []))
+      const owners = (await pbxs.pbxList()).map(({ url }) =>
+        url === null ? undefined : accountOfPbx(url, DEFAULT_ACCOUNT),
+      )
+      const ofAccounts = Map.groupBy(owners, (name) => (name === undefined ? undefined : accountKey(name)))
       const listed = (await accounts.accountListWithCounts()).map(({ name, users, webhooks, createdUs }) => ({
         name,
         users,
         webhooks,
-        pbxs: counts.get(accountKey(name)) ?? 0,
+        pbxs: ofAccounts.get(accountKey(name))?.length ?? 0,
         created_at: rfc3339(createdUs),
       }))
       return listed.toSorted((one, other) => (one.name < other.name ? -1 : 1))
@@ -164,18 +168,6 @@ function newLink(base: string | undefined): { readonly url: string; readonly cod
     )
   const code = newCode()
   return { url: `${base.replace(/\/$/, '')}/#welcome=${code}`, codeHash: hashOfCode(code) }
-}
-
-/** Counts the PBXs by the key of the account to which all their calls belong. */
-function countPbxs(urls: readonly string[]): ReadonlyMap<string, number> {
-  const counts = new Map<string, number>()
-  for (const url of urls) {
-    const parsed = parsePbxUrl(url)
-    if ('wrong' in parsed || parsed.pbx.tenants !== undefined) continue
-    const key = accountKey(parsed.pbx.account ?? DEFAULT_ACCOUNT)
-    counts.set(key, (counts.get(key) ?? 0) + 1)
-  }
-  return counts
 }
 
 /** Checks a user for what the schema cannot express: the e-mail address, and the name of the account. */

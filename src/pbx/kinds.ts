@@ -1,5 +1,3 @@
-import type { PbxKind } from '../lib/pbx-kinds.ts'
-import type { PbxSource } from '../lib/pbx-url.ts'
 import { checkAmi } from './ami/check.ts'
 import { asteriskCalls } from './ami/originate.ts'
 import { amiDialect } from './ami/protocol.ts'
@@ -18,6 +16,8 @@ import { readRecordedEsl } from './esl/recorded-events.ts'
 import { createFreeswitch } from './esl/replay/freeswitch.ts'
 import { talkEsl } from './esl/talk.ts'
 import { createEslTranslator } from './esl/translator/translator.ts'
+import type { PbxKind } from './pbx-facts.ts'
+import type { PbxSource } from './pbx-url.ts'
 import type { Persona } from './recorded/persona.ts'
 import type { ReadOptions, RecordedEvents } from './recorded/recorded-events.ts'
 import type { OpenTalk } from './recorded/talk.ts'
@@ -35,7 +35,7 @@ type Kind = {
   readonly createPersona: () => Persona
 }
 
-/** How each kind of PBX is followed, checked, recorded and replayed. The facts about them are in lib/pbx-kinds.ts. */
+/** How each kind of PBX is followed, checked, recorded and replayed. The facts about them are in pbx/pbx-facts.ts. */
 export const KINDS: Readonly<Record<PbxKind, Kind>> = {
   asterisk: {
     startSession: sessionsOf(amiDialect, createAmiTranslator),

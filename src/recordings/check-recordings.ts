@@ -1,7 +1,7 @@
 import { lstat, opendir } from 'node:fs/promises'
 import { basename, join, relative } from 'node:path'
-import type { RecordingsSource } from '../lib/pbx-url.ts'
 import { audioTypeOf, HEAD_BYTES, hasSound } from './audio-type.ts'
+import type { RecordingsSource } from './recordings-source.ts'
 import type { AllowedPlaces } from './sources/allowed-places.ts'
 import { createPbxFiles, type PbxFiles } from './sources/pbx-files.ts'
 import { readHead } from './sources/source.ts'

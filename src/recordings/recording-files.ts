@@ -1,7 +1,7 @@
 import { Fault } from '../lib/fault.ts'
-import type { RecordingsSource } from '../lib/pbx-url.ts'
 import type { RecordingRecord } from '../store/operations/recordings.ts'
 import { audioTypeOf, HEAD_BYTES, hasSound } from './audio-type.ts'
+import type { RecordingsSource } from './recordings-source.ts'
 import { type AllowedPlaces, createAllowedPlaces } from './sources/allowed-places.ts'
 import { createPbxFiles, type PbxFiles } from './sources/pbx-files.ts'
 import { type Opened, type OpenFile, readHead, type Source } from './sources/source.ts'

@@ -9,6 +9,7 @@ import { createAuthService } from '../../src/auth/service.ts'
 import { tokenRoutes } from '../../src/auth/token-routes.ts'
 import { createTokenService } from '../../src/auth/token-service.ts'
 import { SECOND } from '../../src/lib/time.ts'
+import { accountOfPbx } from '../../src/pbx/pbx-url.ts'
 import { startRoutes } from '../help/api.ts'
 import { emptyFolder } from '../help/app.ts'
 import { ask } from '../help/client.ts'
@@ -25,7 +26,7 @@ const operators = createOperators()
 const audit = createAudit({ accounts: store.accounts, trail: store.audit, log: SILENT, trustProxies: [], operators })
 const passwords = createPasswords()
 const auth = createAuthService({ accounts: store.accounts, passwords, note: audit.note, operators, now })
-const people = createPeople({ store, passwords, onChanged: auth.forget, now })
+const people = createPeople({ store, passwords, accountOfPbx, onChanged: auth.forget, now })
 const tokens = createTokenService({ accounts: store.accounts, onRevoked: auth.forget })
 const api = startRoutes(store, auth, [
   authRoutes(auth, audit.clientOf),

@@ -1,5 +1,5 @@
-import type { PbxSource } from '../../lib/pbx-url.ts'
 import { type CallOrder, tenantMarkOf } from '../connection/call-order.ts'
+import type { PbxSource } from '../pbx-url.ts'
 import type { Action } from './actions.ts'
 
 /** Asterisk gives up ringing the phone after this time. */

@@ -1,8 +1,8 @@
 import { isLoopbackHost } from '../../lib/loopback-host.ts'
-import type { PbxSource } from '../../lib/pbx-url.ts'
 import type { NowUs } from '../../lib/time.ts'
 import type { ContactFact, DeviceFact, StateList, StateSignal } from '../../states/states.ts'
 import { bareName } from '../endpoints/endpoint-classifier.ts'
+import type { PbxSource } from '../pbx-url.ts'
 import type { Actions } from './actions.ts'
 import { type AmiStates, contactFactOf, contactKeyOf } from './states.ts'
 

@@ -1,8 +1,8 @@
 import { requestChannel } from '../../calls/calls.ts'
-import type { PbxSource } from '../../lib/pbx-url.ts'
 import type { PhoneDevice } from '../../states/states.ts'
 import type { TakenCallRequest } from '../../store/operations/call-requests.ts'
 import { type CallOrder, tenantMarkOf } from '../connection/call-order.ts'
+import type { PbxSource } from '../pbx-url.ts'
 import { mayBeCalled, nameToShow, numberToDial, plainText } from './number.ts'
 
 type Ordered = { readonly order: CallOrder } | { readonly reason: string }

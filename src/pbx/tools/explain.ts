@@ -1,10 +1,10 @@
 import { newTracker, reasonFor, type Signal, track } from '../../calls/calls.ts'
 import type { CallEvent } from '../../events/bodies.ts'
-import type { TenantRule } from '../../lib/pbx-url.ts'
 import { MILLISECOND, SECOND } from '../../lib/time.ts'
 import { anyTenants } from '../connection/call-owners.ts'
 import { createEndpoints, type KnownEndpoint } from '../endpoints/endpoints.ts'
 import { KINDS } from '../kinds.ts'
+import type { TenantRule } from '../pbx-url.ts'
 import type { FileRead } from '../recorded/recorded-events.ts'
 import type { PbxRecording } from '../recorded/recording.ts'
 

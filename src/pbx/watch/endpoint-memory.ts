@@ -1,11 +1,11 @@
 import { type Ownership, pbxLease } from '../../cluster/cluster.ts'
 import type { Log } from '../../lib/log.ts'
-import type { PbxSource } from '../../lib/pbx-url.ts'
 import type { CallStore } from '../../store/operations/calls.ts'
 import { LeaseLost } from '../../store/operations/cluster.ts'
 import type { PbxRun } from '../connection/protocol.ts'
 import { SETTING } from '../endpoints/endpoint-summary.ts'
 import { createEndpoints, type Endpoints, type KnownEndpoint, type SavedEndpoints } from '../endpoints/endpoints.ts'
+import type { PbxSource } from '../pbx-url.ts'
 
 /** The facts about a PBX that outlive a process: its endpoints, its last run, and the accounts that had calls. */
 export type EndpointMemory = {

@@ -1,9 +1,9 @@
 import { type AccountDirectory, type LiveCall, openTracker } from '../../calls/calls.ts'
 import { newUuid } from '../../lib/id.ts'
 import type { Log } from '../../lib/log.ts'
-import type { PbxSource } from '../../lib/pbx-url.ts'
 import type { Store } from '../../store/store.ts'
 import { ownersOf } from '../connection/call-owners.ts'
+import type { PbxSource } from '../pbx-url.ts'
 
 type ElsewhereOptions = {
   readonly store: Pick<Store, 'calls'>

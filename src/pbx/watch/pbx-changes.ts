@@ -1,11 +1,11 @@
 import { accountKey } from '../../lib/account-key.ts'
 import { Fault } from '../../lib/fault.ts'
 import { nameProblem } from '../../lib/name.ts'
-import { type PbxSource, parsePbxUrl, pbxKindOf } from '../../lib/pbx-url.ts'
 import { comparedText } from '../../lib/text.ts'
 import type { AllowedPlaces } from '../../recordings/recordings.ts'
 import type { PbxOrigin, PbxRecord } from '../../store/operations/pbxs.ts'
 import type { Store } from '../../store/store.ts'
+import { type PbxSource, parsePbxUrl, pbxKindOf } from '../pbx-url.ts'
 import { restoreSecrets } from './pbx-secrets.ts'
 
 type Dependencies = {

@@ -1,10 +1,11 @@
 import { Value } from '@sinclair/typebox/value'
 import { type AccountDirectory, newAccountDirectory } from '../../calls/calls.ts'
 import type { Log } from '../../lib/log.ts'
-import { type PbxSource, parsePbxUrl, RecordingsSource } from '../../lib/pbx-url.ts'
 import type { RecordingsPlace } from '../../recordings/recordings.ts'
+import { RecordingsSource } from '../../recordings/recordings-source.ts'
 import type { PbxRecord } from '../../store/operations/pbxs.ts'
 import type { Store } from '../../store/store.ts'
+import { type PbxSource, parsePbxUrl } from '../pbx-url.ts'
 
 /** A PBX of the store, as this process knows it. A changed PBX is a new object. */
 export type PbxEntry = {

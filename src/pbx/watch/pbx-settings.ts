@@ -1,8 +1,8 @@
 import type { Log } from '../../lib/log.ts'
-import type { GivenPbx } from '../../lib/pbx-url.ts'
 import { wrongUsage } from '../../lib/usage.ts'
 import type { PbxRecord } from '../../store/operations/pbxs.ts'
 import type { Store } from '../../store/store.ts'
+import type { GivenPbx } from '../pbx-url.ts'
 import { isSameAddress, removalOf } from './pbx-changes.ts'
 
 type Dependencies = {

@@ -1,8 +1,8 @@
 import type { AccountDirectory } from '../../calls/calls.ts'
-import type { PbxSource } from '../../lib/pbx-url.ts'
 import type { BoardOptions, EndpointEntry } from '../../states/states.ts'
 import { bareName } from '../endpoints/endpoint-classifier.ts'
 import type { Endpoints } from '../endpoints/endpoints.ts'
+import type { PbxSource } from '../pbx-url.ts'
 
 /** Returns the accounts of the phones, trunks, agents and queues of a PBX. */
 export function stateOwners(

@@ -1,5 +1,5 @@
 import { basename } from 'node:path'
-import type { RecordingsSource } from '../../lib/pbx-url.ts'
+import type { RecordingsSource } from '../recordings-source.ts'
 import type { AllowedPlaces } from './allowed-places.ts'
 import { createFolderSource } from './folder-source.ts'
 import { createHttpSource } from './http-source.ts'

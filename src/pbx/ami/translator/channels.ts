@@ -1,10 +1,10 @@
 import type { ChannelSignal, Endpoint } from '../../../calls/calls.ts'
 import type { StageResult } from '../../../events/enums.ts'
-import type { TenantRule } from '../../../lib/pbx-url.ts'
 import { dropOldest } from '../../connection/oldest.ts'
 import { kindOfContext } from '../../endpoints/endpoint-classifier.ts'
 import type { Endpoints } from '../../endpoints/endpoints.ts'
 import { cleanText, cleanValue } from '../../endpoints/sanitize.ts'
+import type { TenantRule } from '../../pbx-url.ts'
 import type { AmiFrame } from '../frame.ts'
 
 /** The options of a MixMonitor. */

@@ -1,8 +1,8 @@
 import type { Endpoint } from '../../../calls/calls.ts'
-import type { TenantRule } from '../../../lib/pbx-url.ts'
 import { dropOldest } from '../../connection/oldest.ts'
 import type { Endpoints } from '../../endpoints/endpoints.ts'
 import { cleanValue } from '../../endpoints/sanitize.ts'
+import type { TenantRule } from '../../pbx-url.ts'
 import { type EslEvent, variableOf } from '../event.ts'
 
 /** A leg, with the state kept between its events. */

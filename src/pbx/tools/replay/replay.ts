@@ -1,6 +1,6 @@
-import { PBX_FACTS, PBX_PROTOCOLS, type PbxKind, PROTOCOL_NAMES } from '../../../lib/pbx-kinds.ts'
-import { hostAndPort } from '../../../lib/pbx-url.ts'
 import { KINDS } from '../../kinds.ts'
+import { PBX_FACTS, PBX_PROTOCOLS, type PbxKind, PROTOCOL_NAMES } from '../../pbx-facts.ts'
+import { hostAndPort } from '../../pbx-url.ts'
 import { type PbxRecording, readRecording } from '../../recorded/recording.ts'
 import { createPeers } from './peers.ts'
 import { createPlayer, type Hold, type PlayerOptions } from './player.ts'

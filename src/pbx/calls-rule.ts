@@ -1,5 +1,5 @@
 import { type Static, Type } from '@sinclair/typebox'
-import type { PbxKind } from './pbx-kinds.ts'
+import type { PbxKind } from './pbx-facts.ts'
 
 /** How calls are made on a PBX: click to call. A PBX without this makes none. */
 export const CallsRule = Type.Object({

@@ -1,21 +1,11 @@
 import { type Static, Type } from '@sinclair/typebox'
 import { isSupportedCountry } from 'libphonenumber-js/min'
-import { nameProblem } from './name.ts'
-import { isDubiousAddress } from './network.ts'
-import { CALLS_PARAMETERS, CallsRule, callsOf } from './pbx-calls.ts'
-import { PBX_FACTS, PBX_PROTOCOLS, type PbxKind, PROTOCOL_NAMES, protocolOf } from './pbx-kinds.ts'
-import { comparedText, textProblem } from './text.ts'
-
-/** The place of a PBX's recordings. */
-export const RecordingsSource = Type.Object({
-  /** The path of a folder, or the URL below which the files are, without user and password. */
-  location: Type.String({ minLength: 1 }),
-  /** The folder on the PBX that is at the location; `null`: it is found by the name of the location. */
-  root: Type.Union([Type.String(), Type.Null()]),
-  /** The header `Authorization` of requests to a URL. */
-  authorization: Type.Optional(Type.String()),
-})
-export type RecordingsSource = Static<typeof RecordingsSource>
+import { nameProblem } from '../lib/name.ts'
+import { isDubiousAddress } from '../lib/network.ts'
+import { comparedText, textProblem } from '../lib/text.ts'
+import { RecordingsSource } from '../recordings/recordings-source.ts'
+import { CALLS_PARAMETERS, CallsRule, callsOf } from './calls-rule.ts'
+import { PBX_FACTS, PBX_PROTOCOLS, type PbxKind, PROTOCOL_NAMES, protocolOf } from './pbx-facts.ts'
 
 /** The fact about a channel that names its customer, where one PBX serves several. */
 export const TenantRule = Type.Object({
@@ -270,3 +260,12 @@ export const pbxKindOf = ({ protocol }: Pick<PbxSource, 'protocol'>): PbxKind =>
 
 /** A PBX with the URL that names it. */
 export type GivenPbx = PbxSource & { readonly url: string }
+
+/**
+ * Returns the account to which all calls of a PBX belong; `undefined` if it serves several, or if its URL cannot be
+ * read. `byDefault` is the account of a URL that names none.
+ */
+export function accountOfPbx(url: string, byDefault: string): string | undefined {
+  const parsed = parsePbxUrl(url)
+  return 'wrong' in parsed || parsed.pbx.tenants !== undefined ? undefined : (parsed.pbx.account ?? byDefault)
+}
