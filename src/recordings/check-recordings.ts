@@ -1,9 +1,9 @@
 import { lstat, opendir } from 'node:fs/promises'
 import { basename, join, relative } from 'node:path'
 import { audioTypeOf, HEAD_BYTES, hasSound } from './audio-type.ts'
-import type { RecordingsSource } from './recordings-source.ts'
 import type { AllowedPlaces } from './sources/allowed-places.ts'
 import { createPbxFiles, type PbxFiles } from './sources/pbx-files.ts'
+import type { RecordingsSource } from './sources/recordings-source.ts'
 import { readHead } from './sources/source.ts'
 
 /** A finding. `missing`: recordings cannot be read; `advice`: it is unproven whether they can. */

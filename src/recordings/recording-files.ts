@@ -1,9 +1,9 @@
 import { Fault } from '../lib/fault.ts'
 import type { RecordingRecord } from '../store/operations/recordings.ts'
 import { audioTypeOf, HEAD_BYTES, hasSound } from './audio-type.ts'
-import type { RecordingsSource } from './recordings-source.ts'
 import { type AllowedPlaces, createAllowedPlaces } from './sources/allowed-places.ts'
 import { createPbxFiles, type PbxFiles } from './sources/pbx-files.ts'
+import type { RecordingsSource } from './sources/recordings-source.ts'
 import { type Opened, type OpenFile, readHead, type Source } from './sources/source.ts'
 
 /** A file may still grow for this long after its last write. */

@@ -17,9 +17,9 @@ import { openLinks } from './links.ts'
 import { makeRecordingEvent } from './recording-event.ts'
 import { createRecordingFiles, type RecordingsPlace } from './recording-files.ts'
 import { startRecordingSaver } from './recording-saver.ts'
-import type { RecordingsSource } from './recordings-source.ts'
 import { recordingLinkRoutes, recordingRoutes } from './routes.ts'
 import { type AllowedPlaces, createAllowedPlaces } from './sources/allowed-places.ts'
+import type { RecordingsSource } from './sources/recordings-source.ts'
 
 /** The settings that concern recordings, as they were read. */
 type RecordingsConfig = {

@@ -1,6 +1,6 @@
 import { realpath } from 'node:fs/promises'
 import { dirname, join, resolve, sep } from 'node:path'
-import type { RecordingsSource } from '../recordings-source.ts'
+import type { RecordingsSource } from './recordings-source.ts'
 
 /**
  * The places of recordings that PBXs of the API may name. An administrator of the API is not the operator of the

@@ -1,9 +1,9 @@
 import { basename } from 'node:path'
-import type { RecordingsSource } from '../recordings-source.ts'
 import type { AllowedPlaces } from './allowed-places.ts'
 import { createFolderSource } from './folder-source.ts'
 import { createHttpSource } from './http-source.ts'
 import { mapRecordingPath } from './recording-path.ts'
+import type { RecordingsSource } from './recordings-source.ts'
 import type { Opened } from './source.ts'
 
 /** The files of a PBX, by the paths that it reports. */
