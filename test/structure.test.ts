@@ -55,7 +55,7 @@ const MODULES: Readonly<Record<string, 'face' | 'toolbox' | readonly string[]>> 
   // The place of recordings, a part of a PBX's URL.
   recordings: ['recordings.ts', 'sources/recordings-source.ts'],
   // What settings and the page read without any connection: URLs, facts about the kinds, lines of their configuration.
-  pbx: ['pbx.ts', 'pbx-url.ts', 'pbx-facts.ts', 'ami/manager-conf.ts', 'esl/event-socket-conf.ts'],
+  pbx: ['pbx.ts', 'source/', 'ami/manager-conf.ts', 'esl/event-socket-conf.ts'],
   backups: 'face',
   alerts: 'face',
   metrics: 'face',

@@ -63,7 +63,7 @@ import {
   startWatch,
   storePbxSettings,
 } from '../pbx/pbx.ts'
-import { accountOfPbx } from '../pbx/pbx-url.ts'
+import { accountOfPbx } from '../pbx/source/pbx-url.ts'
 import { openRecordings, type Recordings } from '../recordings/recordings.ts'
 import { listInSlices, startDiscovery, storedStates } from '../states/states.ts'
 import type { StoredEvent } from '../store/operations/calls.ts'

@@ -6,7 +6,7 @@ import { parseDuration } from '../lib/time.ts'
 import { wrongUsage } from '../lib/usage.ts'
 import { type AllowList, parseAllowList } from '../outbound/address-guard.ts'
 import { parseS3Url } from '../outbound/s3-url.ts'
-import { type GivenPbx, parsePbxUrl } from '../pbx/pbx-url.ts'
+import { type GivenPbx, parsePbxUrl } from '../pbx/source/pbx-url.ts'
 import { type DatabaseSource, parseDatabaseUrl } from '../store/database-url.ts'
 
 /** The raw value of a flag or its variable: a text, several texts, or `true` for a switch. */

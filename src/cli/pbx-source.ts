@@ -1,7 +1,7 @@
 import { Option } from 'commander'
 import { comparedText } from '../lib/text.ts'
 import { wrongUsage } from '../lib/usage.ts'
-import { type GivenPbx, parsePbxUrl } from '../pbx/pbx-url.ts'
+import { type GivenPbx, parsePbxUrl } from '../pbx/source/pbx-url.ts'
 
 // The list of processes shows a secret on a command line to everybody: so there are other ways to give a PBX's URL.
 

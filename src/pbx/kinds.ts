@@ -16,11 +16,11 @@ import { readRecordedEsl } from './esl/recorded-events.ts'
 import { createFreeswitch } from './esl/replay/freeswitch.ts'
 import { talkEsl } from './esl/talk.ts'
 import { createEslTranslator } from './esl/translator/translator.ts'
-import type { PbxKind } from './pbx-facts.ts'
-import type { PbxSource } from './pbx-url.ts'
 import type { Persona } from './recorded/persona.ts'
 import type { ReadOptions, RecordedEvents } from './recorded/recorded-events.ts'
 import type { OpenTalk } from './recorded/talk.ts'
+import type { PbxKind } from './source/pbx-facts.ts'
+import type { PbxSource } from './source/pbx-url.ts'
 
 type Kind = {
   /** Follows a PBX: its dialect (login, lists, states) with its translator. */
@@ -35,7 +35,7 @@ type Kind = {
   readonly createPersona: () => Persona
 }
 
-/** How each kind of PBX is followed, checked, recorded and replayed. The facts about them are in pbx/pbx-facts.ts. */
+/** How each kind of PBX is followed, checked, recorded and replayed. Their facts are in source/pbx-facts.ts. */
 export const KINDS: Readonly<Record<PbxKind, Kind>> = {
   asterisk: {
     startSession: sessionsOf(amiDialect, createAmiTranslator),

@@ -6,7 +6,7 @@ import { Call, Party, Stage, Transfer } from '../events/bodies.ts'
 import { EVENT_NAMES } from '../events/kinds.ts'
 import { ACCOUNT_NAME, described, named, UUID, WEBHOOK_URL } from '../lib/api-schema.ts'
 import { PBX_STATES } from '../pbx/pbx.ts'
-import { PBX_KINDS } from '../pbx/pbx-facts.ts'
+import { PBX_KINDS } from '../pbx/source/pbx-facts.ts'
 
 /** The resources of `GET /overview` and `GET /call/{id}/event`, which are for the page. Times as in the contract. */
 

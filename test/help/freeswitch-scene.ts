@@ -2,7 +2,7 @@ import { newTracker } from '../../src/calls/tracker/tracker.ts'
 import { ANSWER, answerEvent } from '../../src/pbx/esl/answers.ts'
 import type { EslFrame } from '../../src/pbx/esl/decoder.ts'
 import { createEslTranslator } from '../../src/pbx/esl/translator/translator.ts'
-import type { TenantRule } from '../../src/pbx/pbx-url.ts'
+import type { TenantRule } from '../../src/pbx/source/pbx-url.ts'
 import { countingIds, player } from './play.ts'
 import type { TimedFrame } from './reorder.ts'
 

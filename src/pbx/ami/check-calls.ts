@@ -1,6 +1,6 @@
 import { CALL_TIMEOUTS } from '../connection/call-order.ts'
 import type { Find } from '../connection/finding.ts'
-import type { PbxSource } from '../pbx-url.ts'
+import type { PbxSource } from '../source/pbx-url.ts'
 import { CALLS_LINE } from './manager-conf.ts'
 import { requestCallRights } from './originate.ts'
 

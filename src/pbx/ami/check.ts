@@ -4,7 +4,7 @@ import { type Check, type Find, type Found, MAX_BYTES, TOO_MUCH, withAdvice } fr
 import { addressOf, openSocket } from '../connection/socket.ts'
 import { TIMEOUTS } from '../connection/timeouts.ts'
 import { cleanValue } from '../endpoints/sanitize.ts'
-import { hostAndPort, type PbxSource, type TenantRule } from '../pbx-url.ts'
+import { hostAndPort, type PbxSource, type TenantRule } from '../source/pbx-url.ts'
 import { type Actions, createActions } from './actions.ts'
 import { checkCalls } from './check-calls.ts'
 import { AmiDecoder } from './decoder.ts'

@@ -1,4 +1,4 @@
-import type { TenantRule } from '../pbx-url.ts'
+import type { TenantRule } from '../source/pbx-url.ts'
 
 /**
  * The only list of the events that are read from an Asterisk. The login's event classes, the filter, the shapes, and

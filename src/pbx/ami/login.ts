@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { LoginOutcome } from '../connection/protocol.ts'
-import type { PbxSource } from '../pbx-url.ts'
+import type { PbxSource } from '../source/pbx-url.ts'
 import type { Actions, AmiReply } from './actions.ts'
 import { EVENT_CLASSES, type EventClass } from './events.ts'
 

@@ -1,5 +1,5 @@
 import { type CallOrder, tenantMarkOf } from '../connection/call-order.ts'
-import type { PbxSource } from '../pbx-url.ts'
+import type { PbxSource } from '../source/pbx-url.ts'
 import type { Action } from './actions.ts'
 
 /** Asterisk gives up ringing the phone after this time. */

@@ -1,6 +1,6 @@
 import type { CallAnswer, CallMaker, CallTimeouts } from '../connection/call-order.ts'
 import { addressOf, openSocket } from '../connection/socket.ts'
-import type { PbxSource } from '../pbx-url.ts'
+import type { PbxSource } from '../source/pbx-url.ts'
 import { type Actions, type AmiReply, createActions } from './actions.ts'
 import { AmiDecoder } from './decoder.ts'
 import type { AmiFrame } from './frame.ts'

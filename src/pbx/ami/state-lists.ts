@@ -2,7 +2,7 @@ import { isLoopbackHost } from '../../lib/loopback-host.ts'
 import type { NowUs } from '../../lib/time.ts'
 import type { ContactFact, DeviceFact, StateList, StateSignal } from '../../states/states.ts'
 import { bareName } from '../endpoints/endpoint-classifier.ts'
-import type { PbxSource } from '../pbx-url.ts'
+import type { PbxSource } from '../source/pbx-url.ts'
 import type { Actions } from './actions.ts'
 import { type AmiStates, contactFactOf, contactKeyOf } from './states.ts'
 

@@ -1,4 +1,4 @@
-import type { TenantRule } from '../pbx-url.ts'
+import type { TenantRule } from '../source/pbx-url.ts'
 
 /**
  * A call to make: a phone rings, and when it is answered a number is dialled in the dialplan as that phone would. Only

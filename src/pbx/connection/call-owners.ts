@@ -1,7 +1,7 @@
 import type { AccountDirectory, CallOwners, Tenants } from '../../calls/calls.ts'
 import type { Log } from '../../lib/log.ts'
 import { kindOfContext } from '../endpoints/endpoint-classifier.ts'
-import type { PbxSource, TenantRule } from '../pbx-url.ts'
+import type { PbxSource, TenantRule } from '../source/pbx-url.ts'
 
 /** The accounts of a PBX's calls, and calls without an account. */
 

@@ -1,6 +1,6 @@
 import { lineOf, SETTING } from '../endpoints/endpoint-summary.ts'
 import { createEndpoints } from '../endpoints/endpoints.ts'
-import type { PbxSource } from '../pbx-url.ts'
+import type { PbxSource } from '../source/pbx-url.ts'
 import type { Find } from './finding.ts'
 import type { InventoryReply } from './inventory-refresh.ts'
 

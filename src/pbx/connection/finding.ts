@@ -1,4 +1,4 @@
-import type { PbxSource } from '../pbx-url.ts'
+import type { PbxSource } from '../source/pbx-url.ts'
 
 /**
  * `ok`: fine. `missing`: events of calls would be wrong or missing. `advice`: they could be better, or the

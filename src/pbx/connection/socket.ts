@@ -1,8 +1,8 @@
 import { checkServerIdentity } from 'node:tls'
 import type { Socket } from 'bun'
 import { readCertificates } from '../../lib/certificate-file.ts'
-import { PBX_PROTOCOLS } from '../pbx-facts.ts'
-import { hostAndPort, type PbxSource } from '../pbx-url.ts'
+import { PBX_PROTOCOLS } from '../source/pbx-facts.ts'
+import { hostAndPort, type PbxSource } from '../source/pbx-url.ts'
 
 /** A TCP or TLS connection to a PBX. Closing it twice, or writing after the end, has no effect. */
 export type PbxSocket = {

@@ -1,5 +1,5 @@
 import type { LoginOutcome } from '../connection/protocol.ts'
-import type { PbxSource } from '../pbx-url.ts'
+import type { PbxSource } from '../source/pbx-url.ts'
 import type { Commands } from './commands.ts'
 import { APPLICATION_BEGINS, APPLICATION_ENDS, APPLICATION_FILTERS, subscriptionOf } from './events.ts'
 

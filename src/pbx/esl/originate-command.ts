@@ -1,5 +1,5 @@
 import { type CallOrder, tenantMarkOf } from '../connection/call-order.ts'
-import type { PbxSource } from '../pbx-url.ts'
+import type { PbxSource } from '../source/pbx-url.ts'
 
 /** FreeSWITCH gives up ringing the phone after this time. */
 const RING_S = 30

@@ -1,6 +1,6 @@
 import type { CallAnswer, CallMaker, CallOrder, CallTimeouts } from '../connection/call-order.ts'
 import { addressOf, openSocket } from '../connection/socket.ts'
-import type { PbxSource } from '../pbx-url.ts'
+import type { PbxSource } from '../source/pbx-url.ts'
 import { type Commands, createCommands } from './commands.ts'
 import { EslDecoder } from './decoder.ts'
 import { authenticate } from './login.ts'

@@ -1,4 +1,4 @@
-import type { TenantRule } from '../pbx-url.ts'
+import type { TenantRule } from '../source/pbx-url.ts'
 import { ANSWER, answerEvent } from './answers.ts'
 import type { Commands } from './commands.ts'
 import type { EslFrame } from './decoder.ts'

@@ -1,7 +1,7 @@
 import type { NowUs } from '../../lib/time.ts'
 import type { Inbox } from '../connection/inbox.ts'
 import { createdIn, type InboxEntry, type SnapshotEntry } from '../connection/inbox-entry.ts'
-import type { TenantRule } from '../pbx-url.ts'
+import type { TenantRule } from '../source/pbx-url.ts'
 import type { Commands } from './commands.ts'
 import type { EslFrame } from './decoder.ts'
 import { requestTenants } from './tenant-request.ts'

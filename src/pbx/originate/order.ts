@@ -2,7 +2,7 @@ import { requestChannel } from '../../calls/calls.ts'
 import type { PhoneDevice } from '../../states/states.ts'
 import type { TakenCallRequest } from '../../store/operations/call-requests.ts'
 import { type CallOrder, tenantMarkOf } from '../connection/call-order.ts'
-import type { PbxSource } from '../pbx-url.ts'
+import type { PbxSource } from '../source/pbx-url.ts'
 import { mayBeCalled, nameToShow, numberToDial, plainText } from './number.ts'
 
 type Ordered = { readonly order: CallOrder } | { readonly reason: string }

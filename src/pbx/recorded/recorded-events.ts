@@ -1,6 +1,6 @@
 import type { Signal, Translator } from '../../calls/calls.ts'
 import type { Endpoints } from '../endpoints/endpoints.ts'
-import type { TenantRule } from '../pbx-url.ts'
+import type { TenantRule } from '../source/pbx-url.ts'
 
 /** The result of reading one recording. */
 export type FileRead = {

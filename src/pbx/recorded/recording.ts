@@ -1,5 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs'
-import { PBX_FACTS, PBX_KINDS, type PbxKind } from '../pbx-facts.ts'
+import { PBX_FACTS, PBX_KINDS, type PbxKind } from '../source/pbx-facts.ts'
 
 /** The bytes of one connection to a PBX, and the times of their arrival. */
 export type PbxRecording = {

@@ -1,4 +1,4 @@
-import type { PbxSource } from '../pbx-url.ts'
+import type { PbxSource } from '../source/pbx-url.ts'
 
 type Wire = { write(text: string): void; lost(reason: string): void }
 

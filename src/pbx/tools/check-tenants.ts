@@ -1,7 +1,7 @@
 import { addAccountCommand } from '../connection/call-owners.ts'
 import type { Finding } from '../connection/finding.ts'
 import { kindOfContext } from '../endpoints/endpoint-classifier.ts'
-import type { TenantRule } from '../pbx-url.ts'
+import type { TenantRule } from '../source/pbx-url.ts'
 
 /** Checks a PBX that serves several customers: its tenant values, and values that name no account. */
 

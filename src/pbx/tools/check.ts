@@ -1,7 +1,7 @@
 import { type AllowedPlaces, checkRecordings } from '../../recordings/recordings.ts'
 import type { Find, Finding } from '../connection/finding.ts'
 import { KINDS } from '../kinds.ts'
-import { type PbxSource, pbxKindOf } from '../pbx-url.ts'
+import { type PbxSource, pbxKindOf } from '../source/pbx-url.ts'
 import { type AccountOf, judgeTenants } from './check-tenants.ts'
 
 type CheckOptions = {

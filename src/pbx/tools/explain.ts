@@ -4,9 +4,9 @@ import { MILLISECOND, SECOND } from '../../lib/time.ts'
 import { anyTenants } from '../connection/call-owners.ts'
 import { createEndpoints, type KnownEndpoint } from '../endpoints/endpoints.ts'
 import { KINDS } from '../kinds.ts'
-import type { TenantRule } from '../pbx-url.ts'
 import type { FileRead } from '../recorded/recorded-events.ts'
 import type { PbxRecording } from '../recorded/recording.ts'
+import type { TenantRule } from '../source/pbx-url.ts'
 
 /** A raw event of a recording, and its place. */
 type Cause = {

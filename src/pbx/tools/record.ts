@@ -6,8 +6,8 @@ import { watchLiveness } from '../connection/liveness.ts'
 import { addressOf, openSocket, type PbxSocket } from '../connection/socket.ts'
 import { TIMEOUTS } from '../connection/timeouts.ts'
 import { KINDS } from '../kinds.ts'
-import { type PbxSource, pbxKindOf } from '../pbx-url.ts'
 import type { Talk } from '../recorded/talk.ts'
+import { type PbxSource, pbxKindOf } from '../source/pbx-url.ts'
 import { createAnonymizer } from './anonymize.ts'
 
 type Recorder = {

@@ -5,7 +5,7 @@ import { LeaseLost } from '../../store/operations/cluster.ts'
 import type { PbxRun } from '../connection/protocol.ts'
 import { SETTING } from '../endpoints/endpoint-summary.ts'
 import { createEndpoints, type Endpoints, type KnownEndpoint, type SavedEndpoints } from '../endpoints/endpoints.ts'
-import type { PbxSource } from '../pbx-url.ts'
+import type { PbxSource } from '../source/pbx-url.ts'
 
 /** The facts about a PBX that outlive a process: its endpoints, its last run, and the accounts that had calls. */
 export type EndpointMemory = {

@@ -3,7 +3,7 @@ import { newUuid } from '../../lib/id.ts'
 import type { Log } from '../../lib/log.ts'
 import type { Store } from '../../store/store.ts'
 import { ownersOf } from '../connection/call-owners.ts'
-import type { PbxSource } from '../pbx-url.ts'
+import type { PbxSource } from '../source/pbx-url.ts'
 
 type ElsewhereOptions = {
   readonly store: Pick<Store, 'calls'>

@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import { t } from 'elysia'
 import { ACCOUNT_NAME, named } from '../../lib/api-schema.ts'
-import { PBX_KINDS, PROTOCOL_NAMES } from '../pbx-facts.ts'
+import { PBX_KINDS, PROTOCOL_NAMES } from '../source/pbx-facts.ts'
 
 /** `refused`: it answers, but refuses the login (password, access list). */
 export const PBX_STATES = ['connecting', 'up', 'down', 'refused'] as const

@@ -5,7 +5,7 @@ import { comparedText } from '../../lib/text.ts'
 import type { AllowedPlaces } from '../../recordings/recordings.ts'
 import type { PbxOrigin, PbxRecord } from '../../store/operations/pbxs.ts'
 import type { Store } from '../../store/store.ts'
-import { type PbxSource, parsePbxUrl, pbxKindOf } from '../pbx-url.ts'
+import { type PbxSource, parsePbxUrl, pbxKindOf } from '../source/pbx-url.ts'
 import { restoreSecrets } from './pbx-secrets.ts'
 
 type Dependencies = {

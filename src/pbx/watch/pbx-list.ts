@@ -5,7 +5,7 @@ import type { RecordingsPlace } from '../../recordings/recordings.ts'
 import { RecordingsSource } from '../../recordings/sources/recordings-source.ts'
 import type { PbxRecord } from '../../store/operations/pbxs.ts'
 import type { Store } from '../../store/store.ts'
-import { type PbxSource, parsePbxUrl } from '../pbx-url.ts'
+import { type PbxSource, parsePbxUrl } from '../source/pbx-url.ts'
 
 /** A PBX of the store, as this process knows it. A changed PBX is a new object. */
 export type PbxEntry = {

@@ -1,4 +1,4 @@
-import { parsePbxUrl } from '../pbx-url.ts'
+import { parsePbxUrl } from '../source/pbx-url.ts'
 
 /** Replaces each secret in a displayed URL of a PBX. */
 const HIDDEN = '***'

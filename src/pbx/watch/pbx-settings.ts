@@ -2,7 +2,7 @@ import type { Log } from '../../lib/log.ts'
 import { wrongUsage } from '../../lib/usage.ts'
 import type { PbxRecord } from '../../store/operations/pbxs.ts'
 import type { Store } from '../../store/store.ts'
-import type { GivenPbx } from '../pbx-url.ts'
+import type { GivenPbx } from '../source/pbx-url.ts'
 import { isSameAddress, removalOf } from './pbx-changes.ts'
 
 type Dependencies = {

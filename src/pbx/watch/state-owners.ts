@@ -2,7 +2,7 @@ import type { AccountDirectory } from '../../calls/calls.ts'
 import type { BoardOptions, EndpointEntry } from '../../states/states.ts'
 import { bareName } from '../endpoints/endpoint-classifier.ts'
 import type { Endpoints } from '../endpoints/endpoints.ts'
-import type { PbxSource } from '../pbx-url.ts'
+import type { PbxSource } from '../source/pbx-url.ts'
 
 /** Returns the accounts of the phones, trunks, agents and queues of a PBX. */
 export function stateOwners(

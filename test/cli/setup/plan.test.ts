@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import type { Machine } from '../../../src/cli/setup/machine.ts'
 import { ASTERISK_COMMENT, withOwnLines, withoutOwnLines } from '../../../src/cli/setup/own-block.ts'
 import { findPbxs, planFor, type SetupPlan } from '../../../src/cli/setup/plan.ts'
-import { gatewaysText, parsePbxUrl } from '../../../src/pbx/pbx-url.ts'
+import { gatewaysText, parsePbxUrl } from '../../../src/pbx/source/pbx-url.ts'
 
 // Finds the PBX of a machine and plans its changes, from the files that each distribution has.
 

@@ -5,7 +5,7 @@ import type { CallAnswer, CallOrder } from '../../../src/pbx/connection/call-ord
 import { originateCommand } from '../../../src/pbx/esl/originate-command.ts'
 import { KINDS } from '../../../src/pbx/kinds.ts'
 import { orderOf } from '../../../src/pbx/originate/order.ts'
-import { type PbxSource, parsePbxUrl } from '../../../src/pbx/pbx-url.ts'
+import { type PbxSource, parsePbxUrl } from '../../../src/pbx/source/pbx-url.ts'
 import type { PhoneDevice } from '../../../src/states/board/board.ts'
 import { hostileText } from '../../help/hostile-text.ts'
 import { startPbx } from '../../help/pbx-server.ts'

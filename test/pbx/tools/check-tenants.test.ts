@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from 'bun:test'
 import type { Finding } from '../../../src/pbx/connection/finding.ts'
-import { parsePbxUrl } from '../../../src/pbx/pbx-url.ts'
+import { parsePbxUrl } from '../../../src/pbx/source/pbx-url.ts'
 import { checkPbx } from '../../../src/pbx/tools/check.ts'
 import { judgeTenants } from '../../../src/pbx/tools/check-tenants.ts'
 import { startReplay } from '../../../src/pbx/tools/replay/replay.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { parsePbxUrl } from '../../../src/pbx/pbx-url.ts'
+import { parsePbxUrl } from '../../../src/pbx/source/pbx-url.ts'
 import { checkPbx } from '../../../src/pbx/tools/check.ts'
 import { actionId, actionName, ami } from '../../help/pbx.ts'
 import { startPbx } from '../../help/pbx-server.ts'

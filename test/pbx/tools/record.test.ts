@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { parsePbxUrl } from '../../../src/pbx/pbx-url.ts'
+import { parsePbxUrl } from '../../../src/pbx/source/pbx-url.ts'
 import { recordConnection } from '../../../src/pbx/tools/record.ts'
 import { startReplay } from '../../../src/pbx/tools/replay/replay.ts'
 import { emptyFolder } from '../../help/app.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { createLog } from '../../../src/lib/log.ts'
-import { type GivenPbx, parsePbxUrl } from '../../../src/pbx/pbx-url.ts'
+import { type GivenPbx, parsePbxUrl } from '../../../src/pbx/source/pbx-url.ts'
 import { createPbxChanges } from '../../../src/pbx/watch/pbx-changes.ts'
 import { storePbxSettings } from '../../../src/pbx/watch/pbx-settings.ts'
 import { createClusterStore } from '../../../src/store/postgres/cluster.ts'

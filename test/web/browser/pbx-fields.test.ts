@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'bun:test'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { parsePbxUrl } from '../../../src/pbx/pbx-url.ts'
+import { parsePbxUrl } from '../../../src/pbx/source/pbx-url.ts'
 import {
   findNameError,
   findPortError,

@@ -4,7 +4,7 @@ import { dropOldest } from '../../connection/oldest.ts'
 import { kindOfContext } from '../../endpoints/endpoint-classifier.ts'
 import type { Endpoints } from '../../endpoints/endpoints.ts'
 import { cleanText, cleanValue } from '../../endpoints/sanitize.ts'
-import type { TenantRule } from '../../pbx-url.ts'
+import type { TenantRule } from '../../source/pbx-url.ts'
 import type { AmiFrame } from '../frame.ts'
 
 /** The options of a MixMonitor. */

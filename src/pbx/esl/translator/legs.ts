@@ -2,7 +2,7 @@ import type { Endpoint } from '../../../calls/calls.ts'
 import { dropOldest } from '../../connection/oldest.ts'
 import type { Endpoints } from '../../endpoints/endpoints.ts'
 import { cleanValue } from '../../endpoints/sanitize.ts'
-import type { TenantRule } from '../../pbx-url.ts'
+import type { TenantRule } from '../../source/pbx-url.ts'
 import { type EslEvent, variableOf } from '../event.ts'
 
 /** A leg, with the state kept between its events. */

@@ -1,7 +1,7 @@
 import { KINDS } from '../../kinds.ts'
-import { PBX_FACTS, PBX_PROTOCOLS, type PbxKind, PROTOCOL_NAMES } from '../../pbx-facts.ts'
-import { hostAndPort } from '../../pbx-url.ts'
 import { type PbxRecording, readRecording } from '../../recorded/recording.ts'
+import { PBX_FACTS, PBX_PROTOCOLS, type PbxKind, PROTOCOL_NAMES } from '../../source/pbx-facts.ts'
+import { hostAndPort } from '../../source/pbx-url.ts'
 import { createPeers } from './peers.ts'
 import { createPlayer, type Hold, type PlayerOptions } from './player.ts'
 

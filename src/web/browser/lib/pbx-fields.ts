@@ -1,4 +1,4 @@
-import { PBX_FACTS, PBX_PROTOCOLS, type PbxProtocol, protocolOf } from '../../../pbx/pbx-facts.ts'
+import { PBX_FACTS, PBX_PROTOCOLS, type PbxProtocol, protocolOf } from '../../../pbx/source/pbx-facts.ts'
 import { PBX_PRODUCTS, type PbxProduct, productOf } from './pbx-products.ts'
 
 /** The fields of the form. All texts are as people type them, without percent-encoding. */

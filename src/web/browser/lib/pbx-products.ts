@@ -1,4 +1,4 @@
-import { PBX_PROTOCOLS, type PbxProtocol } from '../../../pbx/pbx-facts.ts'
+import { PBX_PROTOCOLS, type PbxProtocol } from '../../../pbx/source/pbx-facts.ts'
 
 type ProductFacts = {
   readonly title: string

@@ -1,6 +1,6 @@
 import { callsUserLines, managerUserLines } from '../../../pbx/ami/manager-conf.ts'
 import { eventSocketLines } from '../../../pbx/esl/event-socket-conf.ts'
-import { PBX_PROTOCOLS } from '../../../pbx/pbx-facts.ts'
+import { PBX_PROTOCOLS } from '../../../pbx/source/pbx-facts.ts'
 import { isLocal, type PbxFields } from './pbx-fields.ts'
 import type { PbxProduct } from './pbx-products.ts'
 

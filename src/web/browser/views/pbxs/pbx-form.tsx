@@ -1,6 +1,6 @@
 import type { ComponentChildren } from 'preact'
 import { useState } from 'preact/hooks'
-import { PBX_FACTS, PBX_PROTOCOLS } from '../../../../pbx/pbx-facts.ts'
+import { PBX_FACTS, PBX_PROTOCOLS } from '../../../../pbx/source/pbx-facts.ts'
 import { Segments } from '../../components/choice.tsx'
 import { CodeBlock } from '../../components/code-block.tsx'
 import { ErrorMessage } from '../../components/error-message.tsx'

@@ -1,5 +1,5 @@
 import { useState } from 'preact/hooks'
-import { PBX_FACTS } from '../../../../pbx/pbx-facts.ts'
+import { PBX_FACTS } from '../../../../pbx/source/pbx-facts.ts'
 import { AskAdmin } from '../../components/ask-admin.tsx'
 import { ConfirmDialog } from '../../components/dialog.tsx'
 import { EmptyState } from '../../components/empty-state.tsx'

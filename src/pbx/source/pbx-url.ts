@@ -1,9 +1,9 @@
 import { type Static, Type } from '@sinclair/typebox'
 import { isSupportedCountry } from 'libphonenumber-js/min'
-import { nameProblem } from '../lib/name.ts'
-import { isDubiousAddress } from '../lib/network.ts'
-import { comparedText, textProblem } from '../lib/text.ts'
-import { RecordingsSource } from '../recordings/sources/recordings-source.ts'
+import { nameProblem } from '../../lib/name.ts'
+import { isDubiousAddress } from '../../lib/network.ts'
+import { comparedText, textProblem } from '../../lib/text.ts'
+import { RecordingsSource } from '../../recordings/sources/recordings-source.ts'
 import { CALLS_PARAMETERS, CallsRule, callsOf } from './calls-rule.ts'
 import { PBX_FACTS, PBX_PROTOCOLS, type PbxKind, PROTOCOL_NAMES, protocolOf } from './pbx-facts.ts'
 

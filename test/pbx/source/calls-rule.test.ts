@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { parsePbxUrl } from '../../src/pbx/pbx-url.ts'
+import { parsePbxUrl } from '../../../src/pbx/source/pbx-url.ts'
 
 const rulesOf = (url: string) => {
   const parsed = parsePbxUrl(url)
