@@ -1,5 +1,6 @@
 import type { BODIES, EventBody, Party, SentBody, Stage } from './bodies.ts'
 import type { EventKind } from './kinds.ts'
+import { nameHas } from './party-name.ts'
 import type { Agent, Phone, Queue, Trunk } from './states.ts'
 
 type DataOf<Kind extends EventKind> = (typeof BODIES)[Kind]['static']['data']
@@ -7,8 +8,8 @@ type DataOf<Kind extends EventKind> = (typeof BODIES)[Kind]['static']['data']
 /** How a phone, trunk, agent or queue is, for people. Not escaped. */
 export const STATE_PHRASES = {
   phone({ name, extension, state, device }: Phone): string {
-    const who = name === null ? extension : `${name} (${extension})`
-    return `Phone ${who} is ${plain(state === 'registered' && device !== 'unknown' ? device : state)}`
+    const who = name === null ? extension : nameHas(name, extension) ? name : `${name} (${extension})`
+    return `${/^phone\b/i.test(who) ? who : `Phone ${who}`} is ${plain(state === 'registered' && device !== 'unknown' ? device : state)}`
   },
   trunk: ({ trunk, state, reason }: Trunk): string => `Trunk ${trunk} is ${plain(state)}${because(reason)}`,
   agent: ({ extension, queue, state, reason }: Agent): string =>
@@ -69,13 +70,13 @@ export function phraseOf({ data }: SentBody): string {
 export function nameOf(party: Party | null): string {
   const number = party?.extension ?? party?.number ?? null
   const name = party?.name ?? null
-  if (name === null || name === number) return number ?? 'anonymous'
-  return number === null ? name : `${name} (${number})`
+  if (name === null) return number ?? 'anonymous'
+  return number === null || nameHas(name, number) ? name : `${name} (${number})`
 }
 
 function stageName({ kind, target, name }: Stage): string {
   const shown = target ?? 'somebody'
-  const whole = name === null || name === shown ? shown : `${name} (${shown})`
+  const whole = name === null ? shown : nameHas(name, shown) ? name : `${name} (${shown})`
   return kind === 'group' || kind === 'queue' ? `${capitalized(kind)} ${whole}` : whole
 }
 

@@ -1,4 +1,5 @@
 import type { EventBody, Party } from '../../events/bodies.ts'
+import { withNumber } from '../../events/party-name.ts'
 import { STATE_PHRASES } from '../../events/phrase.ts'
 import type { States } from '../../events/states.ts'
 import type { DeliveryRow, LogStore } from '../../store/operations/log.ts'
@@ -45,8 +46,5 @@ function sentenceOfParts({ from, to, phone, trunk, agent, queue }: About): strin
 }
 
 /** Writes a party by its name and extension, else by its number. */
-function nameOf({ number, name, extension }: NonNullable<About['from']>): string {
-  const shown = extension ?? number
-  if (name === null || name === shown) return shown ?? 'an anonymous caller'
-  return extension === null ? name : `${name} ${extension}`
-}
+const nameOf = ({ number, name, extension }: NonNullable<About['from']>): string =>
+  withNumber(name, extension) ?? number ?? 'an anonymous caller'

@@ -32,7 +32,9 @@ export function ListFoot<T>({ list, total = null }: ListFootProps<T>) {
   const shown = items.length.toLocaleString('en')
   return (
     <p ref={element} class="more">
-      {total !== null && total >= items.length ? `${shown} of ${total.toLocaleString('en')}` : shown}
+      {total !== null && total >= items.length
+        ? `${shown} of ${total.toLocaleString('en')}`
+        : `${shown} ${hasMore ? 'read' : 'in all'}`}
       {hasMore ? (
         <>
           {' · '}

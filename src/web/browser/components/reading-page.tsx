@@ -1,8 +1,9 @@
 import type { ComponentChildren } from 'preact'
+import { useEffect, useState } from 'preact/hooks'
 import { useObservable } from '../lib/observable.ts'
 import { THEMES, theme } from '../lib/theme.ts'
 import { Segments } from './choice.tsx'
-import { Logo } from './icon.tsx'
+import { Icon, Logo } from './icon.tsx'
 
 type ReadingPageProps = {
   /** What the page is, behind the name of the product: `API`, `Help`. */
@@ -19,15 +20,22 @@ type ReadingPageProps = {
   children: ComponentChildren
 }
 
-/** Shows a page to read, with its contents and a search beside it. */
+/** Shows a page to read, with its contents and a search beside it; on a phone the contents are a menu. */
 export function ReadingPage(props: ReadingPageProps) {
   const { name, contentHref, search, searchLabel, onSearch, contentsLabel, contents, foot, children } = props
+  const [isOpen, setOpen] = useState(false)
+  useEffect(() => {
+    const close = () => setOpen(false)
+    addEventListener('hashchange', close)
+    return () => removeEventListener('hashchange', close)
+  }, [])
+  const isShown = isOpen || search.trim() !== ''
   return (
     <div class="docs">
       <a class="skip" href={contentHref}>
         Skip to the content
       </a>
-      <header class="docs-nav">
+      <header class={isShown ? 'docs-nav open' : 'docs-nav'}>
         <a class="brand" href="/" aria-label={`Hookswitch ${name}, back to the page`}>
           <Logo />
           <span>Hookswitch {name}</span>
@@ -42,7 +50,19 @@ export function ReadingPage(props: ReadingPageProps) {
           value={search}
           onInput={(event) => onSearch(event.currentTarget.value)}
         />
-        <nav aria-label={contentsLabel}>{contents}</nav>
+        <button
+          type="button"
+          class="button docs-menu"
+          aria-expanded={isShown}
+          aria-controls="contents"
+          onClick={() => setOpen(!isOpen)}
+        >
+          <Icon name="list" />
+          {contentsLabel}
+        </button>
+        <nav id="contents" aria-label={contentsLabel}>
+          {contents}
+        </nav>
         {foot}
         <ThemeChoice />
       </header>

@@ -1,10 +1,16 @@
-import { formatClock, formatDateTime, formatExactTime, formatTime, formatTimeMs } from '../lib/format.ts'
+import { formatClock, formatDate, formatDateTime, formatExactTime, formatTime, formatTimeMs } from '../lib/format.ts'
 
-const FORMATS = { clock: formatClock, seconds: formatTime, ms: formatTimeMs, full: formatDateTime } as const
+const FORMATS = {
+  clock: formatClock,
+  seconds: formatTime,
+  ms: formatTimeMs,
+  date: formatDate,
+  full: formatDateTime,
+} as const
 
 /**
  * Shows a time; its tooltip has it in full. `clock`: below a heading with the day; `full`: by itself, with the day
- * unless that is today.
+ * unless that is today; `date`: the day alone.
  */
 export function Time({ at, as = 'full' }: { at: string | null; as?: keyof typeof FORMATS }) {
   if (at === null) return <span class="dim">–</span>

@@ -1,6 +1,6 @@
-import { partyTexts } from './contact.ts'
-import { formatStopwatch, humanize, pluralize } from './format.ts'
-import type { Call, EventWithDeliveries, Party, Stage } from './resources.ts'
+import { partyText } from './contact.ts'
+import { formatStageTarget, formatStopwatch, humanize, pluralize } from './format.ts'
+import type { Call, EventWithDeliveries, Stage } from './resources.ts'
 
 /** The story of a call in sentences: a line for what happened, which may be several events. Pure. */
 export type StoryLine = {
@@ -64,7 +64,7 @@ function textOf(events: readonly EventWithDeliveries[], call: Call | null): Text
     case 'call_started':
       return {
         tone: '',
-        text: call === null ? 'The call begins' : `${nameOf(call.from)} calls ${nameOf(call.to)}`,
+        text: call === null ? 'The call begins' : `${partyText(call.from)} calls ${partyText(call.to)}`,
         detail,
       }
     case 'dial_started':
@@ -78,17 +78,19 @@ function textOf(events: readonly EventWithDeliveries[], call: Call | null): Text
       return {
         tone: 'move',
         text:
-          transfer === null ? 'The call is transferred' : `${nameOf(transfer.by)} transfers to ${nameOf(transfer.to)}`,
+          transfer === null
+            ? 'The call is transferred'
+            : `${partyText(transfer.by)} transfers to ${partyText(transfer.to)}`,
         detail,
       }
     case 'call_held':
       return {
         tone: '',
-        text: `${by === null ? 'A party' : nameOf(by)} puts the other party on hold`,
+        text: `${by === null ? 'A party' : partyText(by)} puts the other party on hold`,
         detail: holdText(events),
       }
     case 'call_resumed':
-      return { tone: '', text: `${by === null ? 'A party' : nameOf(by)} takes the other party off hold`, detail }
+      return { tone: '', text: `${by === null ? 'A party' : partyText(by)} takes the other party off hold`, detail }
     case 'call_missed':
       return { tone: 'bad', text: 'Nobody of yours has answered: the call is missed', detail }
     case 'call_ended':
@@ -173,7 +175,7 @@ function hangupText(call: Call | null): string {
   if (by === 'caller') return call.result === 'answered' ? 'The caller hangs up' : 'The caller gives up'
   if (by === 'callee') {
     const owner = call.handled_by.at(-1)
-    return `${owner === undefined ? 'The called party' : nameOf(owner)} hangs up`
+    return `${owner === undefined ? 'The called party' : partyText(owner)} hangs up`
   }
   return by === 'system' ? 'The PBX ends the call' : 'The call ends'
 }
@@ -187,18 +189,9 @@ function hangupDetail(call: Call | null): string {
   return `${result === null ? '' : `: ${humanize(result)}`}${cause}${code}`
 }
 
-/** Writes a party by its name, with its extension if that differs. */
-function nameOf(party: Party): string {
-  const { main } = partyTexts(party)
-  return party.extension === null || party.extension === main ? main : `${main} ${party.extension}`
-}
-
-function stageName(stage: Stage | null): string {
-  const target = stage?.target ?? 'somebody'
-  const name = stage?.name ?? null
-  if (name === null || name.toLowerCase() === target.toLowerCase()) return target
-  return isGroup(stage) ? name : `${name} ${target}`
-}
+/** Writes who was dialled; a group or queue by its name alone, whose number nobody knows. */
+const stageName = (stage: Stage | null): string =>
+  stage === null ? 'somebody' : ((isGroup(stage) ? stage.name : null) ?? formatStageTarget(stage))
 
 /** Writes the targets of some stages: `101, 102 and 104`. */
 function targets(stages: readonly Stage[]): string {

@@ -1,4 +1,4 @@
-import { partyTexts } from './contact.ts'
+import { partyText } from './contact.ts'
 import { formatStageTarget, humanize, pluralize } from './format.ts'
 import type { Call, Party, Stage } from './resources.ts'
 import type { Tone } from './tone.ts'
@@ -13,7 +13,7 @@ const MAX_NAMED = 3
 export function describeLiveCall(call: Call, stages: readonly Stage[], heldBy: Party | null | undefined): Said {
   if (call.state === 'ended') return describeOutcome(call)
   if (heldBy !== undefined)
-    return { tone: 'wait', text: heldBy === null ? 'on hold' : `on hold by ${shortName(heldBy)}` }
+    return { tone: 'wait', text: heldBy === null ? 'on hold' : `on hold by ${partyText(heldBy)}` }
   const open = stages.filter((stage) => stage.ended_at === null && (stage.kind === 'user' || stage.kind === 'external'))
   const talking = open.filter((stage) => stage.answered_at !== null)
   const ringing = open.filter((stage) => stage.answered_at === null)
@@ -32,10 +32,15 @@ export function describeLiveCall(call: Call, stages: readonly Stage[], heldBy: P
 }
 
 function describeTalk(call: Call, talking: readonly Stage[]): string {
-  const owner = call.handled_by.at(-1)
+  // Who handles an outbound call is its caller, who talks to the one that he called.
+  const other = call.direction === 'outbound' ? call.to : call.handled_by.at(-1)
   const [only] = talking
   const name =
-    talking.length === 1 && only !== undefined ? formatStageTarget(only) : owner === undefined ? null : shortName(owner)
+    talking.length === 1 && only !== undefined && (call.direction !== 'outbound' || only.kind === 'external')
+      ? formatStageTarget(only)
+      : other === undefined
+        ? null
+        : partyText(other)
   const transfers = call.transfers === 0 ? '' : ` · ${pluralize(call.transfers, 'transfer')}`
   return `${name === null ? 'talks' : `talks to ${name}`}${transfers}`
 }
@@ -45,18 +50,12 @@ const ordinal = (n: number): string => {
   return `${n}${ending}`
 }
 
-/** Writes a party by its name and extension. */
-function shortName(party: Party): string {
-  const { main } = partyTexts(party)
-  return party.extension === null || party.extension === main ? main : `${main} ${party.extension}`
-}
-
 /** Writes how a call ended: who answered, or why nobody did. */
 export function describeOutcome(call: Call): Said {
   const { result, missed, missed_by: tried, handled_by: handled, answered_by: answered, hangup, queue } = call
   if (result === 'answered') {
-    const owner = handled.at(-1) ?? answered
-    return { tone: 'good', text: owner === null || owner === undefined ? 'answered' : shortName(owner) }
+    const owner = call.direction === 'outbound' ? null : (handled.at(-1) ?? answered)
+    return { tone: 'good', text: owner === null ? 'answered' : partyText(owner) }
   }
   if (result === 'voicemail') return { tone: 'wait', text: 'voicemail' }
   if (missed === true) {

@@ -1,3 +1,4 @@
+import { nameHas, withNumber } from '../../../events/party-name.ts'
 import type { Party } from './resources.ts'
 
 /** Returns the link to a party's contact; `null` without one, or if it is not https: a system may answer anything. */
@@ -12,5 +13,11 @@ export function partyTexts({ number, name, extension, contact }: Party): { main:
   const shown = extension ?? number
   const main = contact?.name ?? contact?.company ?? name ?? shown ?? 'Anonymous'
   const beside = [shown, contact?.company ?? null].filter((one) => one !== null)
-  return { main, beside: beside.filter((one) => one !== main) }
+  return { main, beside: beside.filter((one) => !nameHas(main, one)) }
+}
+
+/** Writes a party by its name, with its extension unless the name has it. */
+export function partyText(party: Party): string {
+  const { main } = partyTexts(party)
+  return withNumber(main, party.extension) ?? main
 }

@@ -1,4 +1,5 @@
 import type { Party, Stage, Transfer } from '../../../events/bodies.ts'
+import { withNumber } from '../../../events/party-name.ts'
 import { shownUrl } from '../../../lib/shown-url.ts'
 import { partyTexts } from './contact.ts'
 
@@ -70,6 +71,13 @@ export function formatLasting(since: string, nowMs: number): string {
 export const formatSince = (since: string, nowMs: number): string =>
   `since ${formatDateTime(since, nowMs)}, ${formatLasting(since, nowMs)}`
 
+/** Formats the day on which something was made: `Fri 27 Nov`, with the year unless it is this one. */
+export function formatDate(at: string, nowMs = Date.now()): string {
+  const date = new Date(at)
+  const year = date.getFullYear()
+  return `${formatShortDay(date)}${year === new Date(nowMs).getFullYear() ? '' : ` ${year}`}`
+}
+
 /** Formats a time in full, with the API's own text: for a tooltip. */
 export function formatExactTime(at: string): string {
   return `${exact.format(new Date(at))} (${at})`
@@ -115,12 +123,9 @@ export function formatParty(party: Party | null): string {
   return [main, ...beside].join(' · ')
 }
 
-/** Writes who was dialled in a stage: `102 Phone 102`. */
-export function formatStageTarget(stage: Pick<Stage, 'name' | 'target'>): string {
-  if (stage.name?.toLowerCase() === stage.target?.toLowerCase()) return stage.name ?? 'unknown'
-  if (stage.name !== null) return `${stage.target ?? ''} ${stage.name}`.trim()
-  return stage.target ?? 'unknown'
-}
+/** Writes who was dialled in a stage: `Anna 101`, `Phone 102`. */
+export const formatStageTarget = ({ name, target }: Pick<Stage, 'name' | 'target'>): string =>
+  withNumber(name, target) ?? 'somebody'
 
 /** Writes who was dialled in a stage and, once it has ended, its result. */
 export function formatStage(stage: Stage): string {

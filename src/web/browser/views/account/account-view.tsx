@@ -31,7 +31,7 @@ export function AccountView() {
               <dd>{user?.email ?? '–'}</dd>
               <dt>Created</dt>
               <dd>
-                <Time at={user?.created_at ?? null} />
+                <Time at={user?.created_at ?? null} as="date" />
               </dd>
               <dt>Times are in</dt>
               <dd>{timeZone}</dd>

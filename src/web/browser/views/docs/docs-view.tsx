@@ -1,3 +1,4 @@
+import { Fragment } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { InlineText } from '../../components/inline-text.tsx'
 import { ReadingPage } from '../../components/reading-page.tsx'
@@ -110,7 +111,7 @@ function Contents({ api, groups, search, isOpen }: ContentsProps) {
               <li key={id}>
                 <a href={`#${id}`}>
                   {method === undefined ? null : <b class={`doc-method ${method.toLowerCase()}`}>{method}</b>}
-                  <span>{text}</span>
+                  <span>{breakable(text)}</span>
                 </a>
               </li>
             ))}
@@ -127,3 +128,13 @@ const entryOf = ({ operationId, method, path, summary = '' }: ApiOperation): Ent
   method,
   words: `${method} ${path} ${summary}`,
 })
+
+/** Lets a path break behind its slashes. */
+const breakable = (text: string) =>
+  text.split('/').map((part, at) => (
+    <Fragment key={`${at} ${part}`}>
+      {at === 0 ? '' : '/'}
+      {at < 2 ? null : <wbr />}
+      {part}
+    </Fragment>
+  ))

@@ -35,13 +35,15 @@ export function PbxState({ pbx: { state } }: { pbx: Pick<Pbx, 'state'> }) {
 
 /** Shows the PBXs, those that are not connected first, and the nodes that watch them; administrators change them. */
 export function PbxsView() {
-  const isAdmin = useIsAdmin()
+  return useIsAdmin() === false ? <AskAdmin title="PBXs" /> : <PbxList />
+}
+
+function PbxList() {
   const { pbxs, error, reload } = usePbxs()
   const [removing, setRemoving] = useState<Pbx | null>(null)
   const sorted = pbxs?.toSorted(
     (one, other) => Number(one.state === 'up') - Number(other.state === 'up') || one.name.localeCompare(other.name),
   )
-  if (isAdmin === false) return <AskAdmin title="PBXs" />
   return (
     <div class="view list">
       <header class="head">
@@ -62,7 +64,7 @@ export function PbxsView() {
         <Table
           label="PBXs"
           items={sorted ?? null}
-          columns={columnsOf(setRemoving)}
+          columns={columnsOf(new Set(pbxs?.map(({ account }) => account)).size > 1, setRemoving)}
           keyOf={({ name }) => name}
           hrefOf={({ name }) => routeHref('pbxs', name)}
         />
@@ -85,11 +87,11 @@ function CallCount({ calls }: Pick<Pbx, 'calls'>) {
   )
 }
 
-const columnsOf = (onRemove: (pbx: Pbx) => void): Column<Pbx>[] => [
+const columnsOf = (hasAccounts: boolean, onRemove: (pbx: Pbx) => void): Column<Pbx>[] => [
   { name: 'State', width: 136, place: 'b2', cell: (pbx) => <PbxState pbx={pbx} /> },
   {
     name: 'Name',
-    width: '22%',
+    width: '16%',
     place: 'a1',
     cell: ({ name }) => (
       <a class="cut" href={routeHref('pbxs', name)} title={name}>
@@ -97,10 +99,10 @@ const columnsOf = (onRemove: (pbx: Pbx) => void): Column<Pbx>[] => [
       </a>
     ),
   },
-  { name: 'Kind', width: '13%', cell: ({ kind }) => PBX_FACTS[kind].title },
+  { name: 'Kind', width: 112, cell: ({ kind }) => PBX_FACTS[kind].title },
   {
     name: 'Address',
-    width: '18%',
+    width: '17%',
     place: 'b1',
     cell: ({ address }) => (
       <span class="cut url" title={address}>
@@ -108,11 +110,9 @@ const columnsOf = (onRemove: (pbx: Pbx) => void): Column<Pbx>[] => [
       </span>
     ),
   },
-  {
-    name: 'Account',
-    width: '11%',
-    cell: ({ account }) => <span class="cut">{account ?? ''}</span>,
-  },
+  ...(hasAccounts
+    ? [{ name: 'Account', width: '11%', cell: ({ account }: Pbx) => <span class="cut">{account ?? ''}</span> }]
+    : []),
   { name: 'Calls', width: 64, place: 'a2', isEnd: true, cell: ({ calls }) => <CallCount calls={calls} /> },
   {
     name: 'Since',

@@ -1,6 +1,7 @@
 import type { VNode } from 'preact'
 import { type Column, Table } from '../../components/table.tsx'
 import { Time } from '../../components/time.tsx'
+import { pluralize } from '../../lib/format.ts'
 import { type Account, useAccounts } from '../../lib/people.ts'
 import { routeHref } from '../../lib/router.ts'
 
@@ -10,9 +11,9 @@ export function AccountList({ tabs }: { tabs: VNode }) {
     <div class="view list">
       <header class="head">
         <h1>People</h1>
-        <p>An account has its own people, webhooks and calls. It is made by its first person.</p>
       </header>
       {tabs}
+      <p class="soft">An account has its own people, webhooks and calls. It is made by its first person.</p>
       <Table
         label="Accounts"
         items={useAccounts()}
@@ -24,11 +25,10 @@ export function AccountList({ tabs }: { tabs: VNode }) {
   )
 }
 
-const count = (name: string, pick: (account: Account) => number, place?: 'b1'): Column<Account> => ({
+const count = (name: string, pick: (account: Account) => number): Column<Account> => ({
   name,
   width: 110,
   isEnd: true,
-  ...(place === undefined ? {} : { place }),
   cell: (account) => pick(account).toLocaleString('en'),
 })
 
@@ -42,8 +42,20 @@ const COLUMNS: readonly Column<Account>[] = [
       </a>
     ),
   },
+  {
+    name: 'People, webhooks and PBXs',
+    isNameHidden: true,
+    width: 1,
+    place: 'b1',
+    cell: ({ users, webhooks, pbxs }) => (
+      <span class="in-row">
+        {users === 1 ? '1 person' : `${users} people`}, {pluralize(webhooks, 'webhook')},{' '}
+        {pluralize(pbxs, 'PBX', 'PBXs')}
+      </span>
+    ),
+  },
   count('People', ({ users }) => users),
   count('Webhooks', ({ webhooks }) => webhooks),
   count('PBXs', ({ pbxs }) => pbxs),
-  { name: 'Since', width: 170, place: 'a2', isEnd: true, cell: ({ created_at: at }) => <Time at={at} /> },
+  { name: 'Since', width: 170, place: 'a2', isEnd: true, cell: ({ created_at: at }) => <Time at={at} as="date" /> },
 ]

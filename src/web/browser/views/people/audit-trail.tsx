@@ -19,9 +19,9 @@ export function AuditTrail({ tabs }: { tabs: VNode }) {
     <div class="view list">
       <header class="head">
         <h1>People</h1>
-        <p>Who changed what in webhooks, PBXs, people and settings in the last 400 days.</p>
       </header>
       {tabs}
+      <p class="soft">Who changed what in webhooks, PBXs, people and settings in the last 400 days.</p>
       <ListProblem list={list} />
       {list.items?.length === 0 ? (
         <EmptyState icon="clock" title="No changes yet">

@@ -66,6 +66,7 @@ export function UserList({ tabs }: { tabs: VNode }) {
           </button>
         </div>
       </header>
+      {tabs}
       <search class="bar" aria-label="Filter the people">
         <Search label="Name, e-mail or account" value={filters.q ?? ''} onChange={(q) => set({ q })} />
         {accounts.length < 2 ? null : (
@@ -79,7 +80,6 @@ export function UserList({ tabs }: { tabs: VNode }) {
           </div>
         )}
       </search>
-      {tabs}
       {shown?.length === 0 ? (
         <EmptyState icon="people" title="Nobody is like that">
           <p class="actions">

@@ -1,3 +1,4 @@
+import { nameHas } from '../../../../events/party-name.ts'
 import { Menulist, Search, Tabs } from '../../components/choice.tsx'
 import { EmptyState } from '../../components/empty-state.tsx'
 import { ErrorMessage } from '../../components/error-message.tsx'
@@ -195,7 +196,6 @@ const pbxColumn = <T extends { readonly pbx: string }>(isShown: boolean): Column
         {
           name: 'PBX',
           width: '18%',
-          place: 'b1',
           cell: ({ pbx }) => (
             <span class="cut" title={pbx}>
               {pbx}
@@ -204,6 +204,11 @@ const pbxColumn = <T extends { readonly pbx: string }>(isShown: boolean): Column
         },
       ]
     : []
+
+/** Shows the PBX on the second line of a narrow list, which has no column for it. */
+function InRowPbx({ of, isShown }: { of: { readonly pbx: string }; isShown: boolean }) {
+  return isShown ? <span class="in-row"> · {of.pbx}</span> : null
+}
 
 const sinceColumn = <T extends { readonly since: string | null }>(): Column<T> => ({
   name: 'Since',
@@ -227,8 +232,13 @@ const queueColumns = (hasPbxs: boolean): Column<Queue>[] => [
   },
   {
     name: 'Agents',
-    cell: ({ available, busy, paused }) =>
-      available + busy + paused === 0 ? 'nobody is logged in' : `${available} free, ${busy} busy, ${paused} paused`,
+    place: 'b1',
+    cell: (queue) => (
+      <span class="cut">
+        {agentsText(queue)}
+        <InRowPbx of={queue} isShown={hasPbxs} />
+      </span>
+    ),
   },
   ...pbxColumn<Queue>(hasPbxs),
   {
@@ -239,6 +249,9 @@ const queueColumns = (hasPbxs: boolean): Column<Queue>[] => [
     cell: ({ waiting, longest_wait: wait }) => (waiting === 0 ? '' : formatStopwatch(wait)),
   },
 ]
+
+const agentsText = ({ available, busy, paused }: Queue): string =>
+  available + busy + paused === 0 ? 'nobody is logged in' : `${available} free, ${busy} busy, ${paused} paused`
 
 function QueueState({ queue: { waiting, available, busy, paused } }: { queue: Queue }) {
   if (waiting > 0) return <State tone="warn">{waiting === 1 ? '1 waits' : `${waiting} wait`}</State>
@@ -263,10 +276,12 @@ const agentColumns = (hasPbxs: boolean): Column<Agent>[] => [
   { name: 'Agent', width: '22%', place: 'a1', cell: ({ extension }) => <span class="cut key">{extension}</span> },
   {
     name: 'Queue',
-    cell: ({ queue, reason }) => (
+    place: 'b1',
+    cell: (agent) => (
       <span class="cut">
-        <bdi>{queue}</bdi>
-        {reason === null ? null : <span class="dim"> · {reason}</span>}
+        <bdi>{agent.queue}</bdi>
+        {agent.reason === null ? null : <span class="dim"> · {agent.reason}</span>}
+        <InRowPbx of={agent} isShown={hasPbxs} />
       </span>
     ),
   },
@@ -301,11 +316,21 @@ const phoneColumns = (hasPbxs: boolean): Column<Phone>[] => [
         <span class="key">
           <bdi>{name ?? extension}</bdi>
         </span>
-        {name === null || name === extension ? null : <span class="dim"> {extension}</span>}
+        {name === null || nameHas(name, extension) ? null : <span class="dim"> {extension}</span>}
       </span>
     ),
   },
-  { name: 'Now', width: '18%', cell: ({ device }) => <State tone={DEVICES[device][0]}>{DEVICES[device][1]}</State> },
+  {
+    name: 'Now',
+    width: '18%',
+    place: 'b1',
+    cell: (phone) => (
+      <>
+        <State tone={DEVICES[phone.device][0]}>{DEVICES[phone.device][1]}</State>
+        <InRowPbx of={phone} isShown={hasPbxs} />
+      </>
+    ),
+  },
   { name: 'Devices', width: 80, isEnd: true, cell: ({ contacts }) => contacts },
   ...pbxColumn<Phone>(hasPbxs),
   sinceColumn<Phone>(),
@@ -338,9 +363,11 @@ const trunkColumns = (hasPbxs: boolean): Column<Trunk>[] => [
   },
   {
     name: 'Reason',
-    cell: ({ reason }) => (
-      <span class="cut" title={reason ?? ''}>
-        {reason ?? ''}
+    place: 'b1',
+    cell: (trunk) => (
+      <span class="cut" title={trunk.reason ?? ''}>
+        {trunk.reason ?? ''}
+        <InRowPbx of={trunk} isShown={hasPbxs} />
       </span>
     ),
   },
