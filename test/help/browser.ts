@@ -76,7 +76,7 @@ export async function overflowOf(page: Page): Promise<number> {
   return page.evaluate(read)
 }
 
-/** Returns the texts of table cells that are drawn over the text of another cell in their row, a pair each. */
+/** Returns the texts of table cells whose text or icons are drawn over those of another cell in their row, a pair each. */
 export function overlappingCells(page: Page): Promise<string[]> {
   return page.evaluate(() => {
     type Box = { left: number; right: number; top: number; bottom: number }
@@ -102,6 +102,8 @@ export function overlappingCells(page: Page): Promise<string[]> {
         text.selectNodeContents(walker.currentNode)
         for (const box of text.getClientRects()) boxes.push(seen(walker.currentNode.parentElement, box))
       }
+      for (const icon of cell.querySelectorAll('svg'))
+        boxes.push(seen(icon.parentElement, icon.getBoundingClientRect()))
       return boxes
     }
     const cover = (one: Box, other: Box) => {

@@ -1,6 +1,7 @@
 import { formatDateTime, pluralize } from '../lib/format.ts'
 import type { Problem } from '../lib/problems.ts'
 import { serverNowMs } from '../lib/server-clock.ts'
+import { useIsAdmin } from '../lib/user.ts'
 import { TryNow } from './try-now.tsx'
 
 /** More would push everything else off the screen. */
@@ -8,6 +9,7 @@ const MAX_SHOWN = 3
 
 /** Shows everything that is wrong in one banner: what, since when, why, and what to do. */
 export function Problems({ problems }: { problems: readonly Problem[] }) {
+  const isAdmin = useIsAdmin()
   if (problems.length === 0) return null
   const first = problems.flatMap(({ since }) => since ?? []).sort()[0]
   const others = problems.slice(MAX_SHOWN)
@@ -20,7 +22,7 @@ export function Problems({ problems }: { problems: readonly Problem[] }) {
           : `, ${problems.length === 1 ? '' : 'the first '}since ${formatDateTime(first, serverNowMs())}`}
       </p>
       <ul>
-        {problems.slice(0, MAX_SHOWN).map(({ key, title, what, advice, href, action, triedUrl }) => (
+        {problems.slice(0, MAX_SHOWN).map(({ key, title, what, advice, href, action, isForAdmins, triedUrl }) => (
           <li key={key}>
             <div>
               <p>
@@ -35,9 +37,11 @@ export function Problems({ problems }: { problems: readonly Problem[] }) {
             </div>
             <div class="actions">
               {triedUrl === null ? null : <TryNow url={triedUrl} />}
-              <a class="button" href={href}>
-                {action}
-              </a>
+              {isForAdmins && isAdmin !== true ? null : (
+                <a class="button" href={href}>
+                  {action}
+                </a>
+              )}
             </div>
           </li>
         ))}

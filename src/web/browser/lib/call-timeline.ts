@@ -1,3 +1,4 @@
+import { nameHas } from '../../../events/party-name.ts'
 import { partyTexts } from './contact.ts'
 import { humanize } from './format.ts'
 import type { Call, EventWithDeliveries, Stage } from './resources.ts'
@@ -108,8 +109,7 @@ function callerLane(call: Call, holds: readonly Span[], bar: MakeBars): Lane {
   return {
     key: 'call',
     label: main,
-    detail:
-      call.from.extension !== null && call.from.extension !== main ? call.from.extension : (beside[0] ?? 'caller'),
+    detail: beside[0] ?? 'caller',
     depth: 0,
     bars: [
       ...bar('hold', call.started_at, answered ?? ended, 'waits'),
@@ -123,7 +123,7 @@ function stageLane(stage: Stage, holds: readonly Span[], bar: MakeBars): Lane {
   const isPerson = kind === 'user' || kind === 'external'
   // Whoever is answered by one of its phones waits no longer.
   const isGroup = kind === 'group' || kind === 'queue'
-  const isNamed = name !== null && name !== target
+  const isNamed = name !== null && (target === null || !nameHas(name, target))
   const details = [
     isPerson ? '' : kind,
     isNamed ? (target ?? '') : '',
@@ -133,7 +133,7 @@ function stageLane(stage: Stage, holds: readonly Span[], bar: MakeBars): Lane {
   const waits = isPerson && started === null && answered === null
   return {
     key: stage.id,
-    label: (isNamed ? name : target) ?? 'unknown',
+    label: name ?? target ?? 'unknown',
     detail: details.filter((one) => one !== '').join(' '),
     depth: stage.parent_id === null ? 0 : 1,
     bars: [

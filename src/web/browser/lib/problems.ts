@@ -13,6 +13,8 @@ export type Problem = {
   readonly href: string
   /** The button that leads there. */
   readonly action: string
+  /** Whether only administrators see what is there. */
+  readonly isForAdmins: boolean
   /** The URL of a webhook that can be tried at once. */
   readonly triedUrl: string | null
 }
@@ -37,6 +39,7 @@ export function problemsOf({ pbxs, webhooks }: Pick<Overview, 'pbxs' | 'webhooks
         advice,
         href: routeHref('webhooks', webhookKey(webhook)),
         action: 'Open',
+        isForAdmins: false,
         triedUrl: isDown && webhook.pending > 0 ? webhook.url : null,
       },
     ]
@@ -54,6 +57,7 @@ function pbxProblem({ name, state, since, detail }: PbxStatus, nowMs: number): P
     advice: formatSentence(`${detail === null ? '' : `${detail.replace(/[.\s]+$/, '')}: `}its calls are not seen`),
     href: routeHref('pbxs', name),
     action: 'Open the PBX',
+    isForAdmins: true,
     triedUrl: null,
   }
 }

@@ -1,28 +1,32 @@
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import { AskAdmin } from '../../components/ask-admin.tsx'
+import { Fold } from '../../components/fold.tsx'
 import { Icon } from '../../components/icon.tsx'
 import { liveState, overview } from '../../lib/connection.ts'
+import { pluralize } from '../../lib/format.ts'
 import { useObservable } from '../../lib/observable.ts'
 import { newPbxFields, type PbxFields, withFreeName, withProduct } from '../../lib/pbx-fields.ts'
 import { PRODUCT_NAMES } from '../../lib/pbx-products.ts'
 import { usePbxs } from '../../lib/pbx-store.ts'
 import { forgetProposedSecret, proposedSecret } from '../../lib/proposed-secret.ts'
+import type { PbxFinding } from '../../lib/resources.ts'
 import { currentRoute, routeHref } from '../../lib/router.ts'
 import { useIsAdmin } from '../../lib/user.ts'
 import { LiveCalls } from '../live/live-calls.tsx'
 import { PbxForm, Step } from './pbx-form.tsx'
+import { PbxReport } from './pbx-report.tsx'
 import { PbxState } from './pbxs-view.tsx'
 
 /** Shows how to connect a PBX, from its configuration to the first call. */
 export function ConnectView() {
   const isAdmin = useIsAdmin()
   const [fields, setFields] = useState<PbxFields>(firstFields)
-  const [saved, setSaved] = useState<string | null>(null)
+  const [saved, setSaved] = useState<Saved | null>(null)
   const { pbxs } = usePbxs()
   const taken = pbxs?.map(({ name }) => name) ?? []
-  const onSaved = ({ name }: { name: string }) => {
+  const onSaved = ({ name }: { name: string }, findings: readonly PbxFinding[]) => {
     forgetProposedSecret()
-    setSaved(name)
+    setSaved({ name, findings })
   }
   useEffect(() => setFields((before) => withFreeName(before, taken)), [pbxs === null])
   if (isAdmin === false) return <AskAdmin title="Connect a PBX" />
@@ -35,7 +39,7 @@ export function ConnectView() {
       {saved === null ? (
         <PbxForm fields={fields} taken={taken} onChange={setFields} onSaved={onSaved} />
       ) : (
-        <FirstCall name={saved} />
+        <FirstCall {...saved} />
       )}
     </div>
   )
@@ -49,8 +53,16 @@ function firstFields(): PbxFields {
   return chosen === undefined ? fields : withProduct(fields, chosen, proposedSecret())
 }
 
-/** Shows the state of the new PBX, and then its first call as it happens. */
-function FirstCall({ name }: { name: string }) {
+/** A PBX that was just connected, with what its check has found. */
+type Saved = { readonly name: string; readonly findings: readonly PbxFinding[] }
+
+/** Shows the state of the new PBX and what it has, and then its first call as it happens. */
+function FirstCall({ name, findings }: Saved) {
+  const works = findings.filter(({ level }) => level === 'ok')
+  const toDo = findings.filter(({ level }) => level !== 'ok')
+  const heading = useRef<HTMLHeadingElement>(null)
+  // The button that was pressed is gone: a screen reader goes on here.
+  useEffect(() => heading.current?.focus(), [])
   const { calls } = useObservable(liveState)
   const now = useObservable(overview)
   const { pbxs } = usePbxs()
@@ -62,10 +74,16 @@ function FirstCall({ name }: { name: string }) {
   return (
     <div class="steps">
       <section class={isUp ? 'step done' : 'step'}>
-        <h2>{isUp ? `${name} is connected` : `Connecting to ${name}…`}</h2>
+        <h2 ref={heading} tabIndex={-1}>
+          {isUp ? `${name} is connected` : `Connecting to ${name}…`}
+        </h2>
         <div>
           {pbx === undefined ? null : <PbxState pbx={pbx} />}
           {pbx?.error == null ? null : <p class="error">{pbx.error}</p>}
+          {toDo.length === 0 ? null : <PbxReport findings={toDo} />}
+          <Fold title="What works" value={pluralize(works.length, 'thing')}>
+            <PbxReport findings={works} />
+          </Fold>
         </div>
       </section>
       <Step title="Make a call">

@@ -35,7 +35,8 @@ type PbxFormProps = {
   isKnown?: boolean
   /** The names that a new PBX cannot have. */
   taken?: readonly string[]
-  onSaved: (pbx: Pbx) => void
+  /** `findings`: what its check has found. */
+  onSaved: (pbx: Pbx, findings: readonly PbxFinding[]) => void
 }
 
 /** Asks step by step for the address and the login of a PBX, checks them, and connects to it. */
@@ -49,14 +50,14 @@ export function PbxForm({ fields, onChange, isKnown = false, taken = [], onSaved
     setFindings(null)
     onChange(changed)
   }
-  const save = async () => {
+  const save = async (found: readonly PbxFinding[]) => {
     setBusy('saving')
     const response = await request<Pbx>('PUT', `/pbx/${encodeURIComponent(fields.name.trim())}`, { url })
     setBusy(null)
     setError(describeFailure(response))
     if (!response.ok) return
     await refreshOverview()
-    onSaved(response.result)
+    onSaved(response.result, found)
   }
   const check = async (event: Event) => {
     event.preventDefault()
@@ -64,12 +65,13 @@ export function PbxForm({ fields, onChange, isKnown = false, taken = [], onSaved
     const wrong = findNameError(fields, taken) ?? findPortError(fields) ?? refusedSecret(fields)
     setError(wrong)
     if (wrong !== null) return
+    if (busy !== null) return
     setBusy('checking')
     const response = await request<PbxFinding[]>('POST', '/pbx/check', { url })
     setBusy(null)
     if (!response.ok) return setError(describeFailure(response))
     setFindings(response.result)
-    if (!response.result.some(({ level }) => level === 'missing')) await save()
+    if (!response.result.some(({ level }) => level === 'missing')) await save(response.result)
   }
   return (
     <form class="steps" onSubmit={check}>
@@ -87,11 +89,12 @@ export function PbxForm({ fields, onChange, isKnown = false, taken = [], onSaved
           {findings === null || busy !== null ? null : <PbxReport findings={findings} />}
         </div>
         <div class="actions">
-          <button type="submit" class="button primary" disabled={busy !== null}>
+          {/* A button that is switched off loses the focus. */}
+          <button type="submit" class="button primary" aria-disabled={busy !== null}>
             {findings !== null ? 'Check again' : isKnown ? 'Check and save' : 'Check and connect'}
           </button>
           {findings === null || busy !== null ? null : (
-            <button class="button" type="button" onClick={() => void save()}>
+            <button class="button" type="button" onClick={() => void save(findings)}>
               {isKnown ? 'Save anyway' : 'Connect anyway'}
             </button>
           )}

@@ -19,6 +19,9 @@ export function PeopleView({ tab }: { tab: string | null }) {
   if (isAdmin === false)
     return (
       <div class="view">
+        <header class="head">
+          <h1>People</h1>
+        </header>
         <EmptyState icon="people" title="Only administrators see the people">
           <p>Ask the operator of this service.</p>
         </EmptyState>

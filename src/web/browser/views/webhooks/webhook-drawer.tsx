@@ -58,8 +58,8 @@ export function WebhookDrawer({ webhook, onRemove, onClose }: WebhookDrawerProps
       beside={
         <>
           <State tone={tone}>
-            {text}
-            {since === null ? '' : ` ${formatSince(since, serverNowMs())}`}
+            {/* How long it has been down stands behind the time. */}
+            {since === null ? text : `${text.replace(/^down .*/, 'down')} ${formatSince(since, serverNowMs())}`}
           </State>
           {webhook.pending > 0 ? <span class="dim">{formatPendingCount(webhook.pending)} pending</span> : null}
         </>
