@@ -1,6 +1,7 @@
 import { render } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { Toasts } from './components/toast.tsx'
+import { watchNumbers } from './lib/call-from-phone.ts'
 import { startConnection } from './lib/connection.ts'
 import { useObservable } from './lib/observable.ts'
 import { replaceRoute, routeHref } from './lib/router.ts'
@@ -18,6 +19,7 @@ function takeWelcomeCode(): string | null {
 }
 
 const invitation = takeWelcomeCode()
+watchNumbers()
 
 function App() {
   const isLoggedIn = useObservable(accessToken) !== null

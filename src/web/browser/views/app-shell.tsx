@@ -13,6 +13,7 @@ import { useIsAdmin, useUser } from '../lib/user.ts'
 import { troubleSince } from '../lib/webhook-state.ts'
 import { AccountView } from './account/account-view.tsx'
 import { CallDetail } from './calls/call-detail.tsx'
+import { CallDrawer } from './calls/call-drawer.tsx'
 import { CallList } from './calls/call-list.tsx'
 import { DeliveryDetailView } from './deliveries/delivery-detail.tsx'
 import { DeliveryList } from './deliveries/delivery-list.tsx'
@@ -119,6 +120,7 @@ export function AppShell() {
         <NotLive />
         {view.show(route.id)}
       </main>
+      <CallDrawer />
       <nav class="bottom" aria-label="Views">
         {BAR.map((one) => (
           <a key={one.name} href={routeHref(one.name)} {...current(one === view || (one === MORE && !isInBar(view)))}>

@@ -1,4 +1,5 @@
 import { useEffect, useState } from 'preact/hooks'
+import { CallButton } from '../../components/call-button.tsx'
 import { Segments } from '../../components/choice.tsx'
 import { CodeBlock } from '../../components/code-block.tsx'
 import { Copyable } from '../../components/copy-button.tsx'
@@ -196,6 +197,7 @@ function CallTitle({ record: { call, stages, pbx } }: { record: Shown }) {
           <PartyName party={call.from} /> <span class="dim">→</span>
           <span class="hidden"> to</span> <PartyName party={call.to} />
         </h1>
+        <CallButton party={call.direction === 'inbound' ? call.from : call.to} />
         <State tone={tone}>
           <bdi>{word}</bdi>
         </State>

@@ -1,4 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
+import { CallButton } from '../../components/call-button.tsx'
 import { Menulist, Search, Tabs } from '../../components/choice.tsx'
 import { EmptyState } from '../../components/empty-state.tsx'
 import { Icon } from '../../components/icon.tsx'
@@ -109,7 +110,7 @@ export function CallList() {
         <Table
           label="Calls"
           items={list.items}
-          columns={columnsOf(pbxs.length > 1, setPlaying)}
+          columns={columnsOf(pbxs.length > 1, outcome === 'missed' || outcome === 'call_back', setPlaying)}
           keyOf={({ id }) => id}
           hrefOf={({ id }) => routeHref('calls', id)}
           groupOf={({ started_at: at }) => (at === null ? ['Unknown', ''] : dayHeading(at, serverNowMs()))}
@@ -181,7 +182,7 @@ function NoCalls({ filters }: { filters: Filters }) {
   )
 }
 
-const columnsOf = (hasPbxs: boolean, onPlay: (call: CallItem) => void): Column<CallItem>[] => [
+const columnsOf = (hasPbxs: boolean, isMissed: boolean, onPlay: (call: CallItem) => void): Column<CallItem>[] => [
   { name: 'Direction', isNameHidden: true, width: 32, place: 'lead', cell: (call) => <DirectionIcon {...call} /> },
   {
     name: 'From',
@@ -250,6 +251,8 @@ const columnsOf = (hasPbxs: boolean, onPlay: (call: CallItem) => void): Column<C
         >
           <Icon name="play" />
         </button>
+      ) : isMissed ? (
+        <CallButton party={call.from} />
       ) : null,
   },
 ]

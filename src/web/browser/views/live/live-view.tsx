@@ -1,4 +1,5 @@
 import type { ComponentChildren } from 'preact'
+import { CallButton } from '../../components/call-button.tsx'
 import { EmptyState } from '../../components/empty-state.tsx'
 import { Icon } from '../../components/icon.tsx'
 import { PartyName } from '../../components/party-name.tsx'
@@ -284,6 +285,7 @@ function MissedRow({ call }: { call: CallItem }) {
       <span class="dim">
         <Time at={call.started_at} />
       </span>
+      <CallButton party={call.from} />
     </li>
   )
 }

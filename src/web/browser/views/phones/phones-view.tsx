@@ -1,4 +1,5 @@
 import { nameHas } from '../../../../events/party-name.ts'
+import { CallButton } from '../../components/call-button.tsx'
 import { Menulist, Search, Tabs } from '../../components/choice.tsx'
 import { EmptyState } from '../../components/empty-state.tsx'
 import { ErrorMessage } from '../../components/error-message.tsx'
@@ -334,6 +335,15 @@ const phoneColumns = (hasPbxs: boolean): Column<Phone>[] => [
   { name: 'Devices', width: 80, isEnd: true, cell: ({ contacts }) => contacts },
   ...pbxColumn<Phone>(hasPbxs),
   sinceColumn<Phone>(),
+  {
+    name: 'Call',
+    isNameHidden: true,
+    width: 40,
+    place: 'menu',
+    cell: ({ extension, name }) => (
+      <CallButton party={{ extension, name, number: extension, e164: null, contact: null }} />
+    ),
+  },
 ]
 
 const TRUNK_TONES: Readonly<Record<Trunk['state'], Tone>> = {

@@ -17,6 +17,7 @@ import { findWebhookErrors, type WebhookForm } from '../../lib/webhook-form.ts'
 import { loadWebhook, saveWebhook, setPaused } from '../../lib/webhook-requests.ts'
 import { troubleSince, webhookKey, webhookName, webhookState } from '../../lib/webhook-state.ts'
 import { CrmDialog } from './crm-dialog.tsx'
+import { PastCallsFold } from './past-calls-fold.tsx'
 import { SecretFold } from './secret-fold.tsx'
 import { TestPart } from './test-part.tsx'
 import { WebhookFields } from './webhook-fields.tsx'
@@ -131,6 +132,7 @@ function DrawerForm({ form, webhook, onRemove, onClose }: DrawerFormProps) {
               onChange={form.set}
             />
             <SecretFold url={webhook.url} />
+            <PastCallsFold url={webhook.url} />
           </fieldset>
         )}
       </div>

@@ -1,0 +1,25 @@
+import { areCallsOff, callableNumber, wantedCall } from '../lib/call-from-phone.ts'
+import { partyTexts } from '../lib/contact.ts'
+import { useObservable } from '../lib/observable.ts'
+import type { Party } from '../lib/resources.ts'
+import { Icon } from './icon.tsx'
+
+/** Shows the button that calls a party from the reader's phone; nothing where no number can be called. */
+export function CallButton({ party }: { party: Party }) {
+  const isOff = useObservable(areCallsOff)
+  const number = callableNumber(party.extension ?? party.number)
+  if (isOff || number === null) return null
+  const { main } = partyTexts(party)
+  const name = main === number || main === party.number ? null : main
+  return (
+    <button
+      type="button"
+      class="button quiet small only"
+      aria-label={`Call ${main} from my phone`}
+      title={`Call ${number} from my phone`}
+      onClick={() => wantedCall.set({ number, name })}
+    >
+      <Icon name="calls" />
+    </button>
+  )
+}
