@@ -37,6 +37,8 @@ export function clearToken(notice: string | null): void {
 // Logging in or out in another tab, where the token is shared with it.
 addEventListener('storage', ({ key, newValue }: StorageEvent) => {
   if (key !== KEY || sessionStorage.getItem(KEY) !== null) return
+  // Nothing of one user may stay on the page of another.
+  if (newValue !== null && accessToken.get() !== null) return location.reload()
   loginNotice.set(newValue === null ? 'You logged out in another tab.' : null)
   accessToken.set(newValue)
 })
