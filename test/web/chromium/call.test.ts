@@ -144,7 +144,7 @@ describe.skipIf(CHROMIUM === undefined)('calls from the page, in a browser (need
     await page.goto(`${app.url}/#/webhooks`)
     await page.getByRole('table', { name: 'Webhooks' }).getByRole('link').first().click()
     const webhookDrawer = page.getByRole('dialog')
-    await webhookDrawer.getByText('Past calls').click()
+    await webhookDrawer.getByText('Past calls', { exact: true }).click()
     expect(await accessibilityFaults(page)).toEqual([])
     await webhookDrawer.getByRole('button', { name: 'Send past calls' }).click()
     await webhookDrawer.getByText(/^\d+ events on the way\.$/).waitFor()

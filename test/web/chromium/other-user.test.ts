@@ -22,8 +22,8 @@ describe.skipIf(CHROMIUM === undefined)('two users of one browser (needs chromiu
   beforeAll(async () => {
     folder = emptyFolder()
     const pbx = `${replay.url}?name=office&account=acme`
-    app = await startServe({ cwd: folder.path, args: ['--allow-net', 'loopback', '--pbx', pbx] })
     await addUser(folder.path, ANNA, 'acme')
+    app = await startServe({ cwd: folder.path, args: ['--allow-net', 'loopback', '--pbx', pbx] })
     await addUser(folder.path, BEN, 'other')
     const token = await logIn(app, ANNA)
     const url = 'http://localhost:1/acme-receiver'
@@ -67,7 +67,7 @@ describe.skipIf(CHROMIUM === undefined)('two users of one browser (needs chromiu
       await page.goto(`${app.url}/#/${view}`)
       await logInAs(ANNA)
       // It would be shown.
-      await page.getByText(OF_ANNA).first().waitFor()
+      await page.getByText(OF_ANNA).filter({ visible: true }).first().waitFor()
       await page.goto(`${app.url}/#/account`)
       await page.getByRole('heading', { name: 'Your account' }).waitFor()
       const { promise, resolve: release } = Promise.withResolvers<void>()
@@ -99,7 +99,7 @@ describe.skipIf(CHROMIUM === undefined)('two users of one browser (needs chromiu
     }
     await page.goto(`${app.url}/#/webhooks`)
     await stay(ANNA, page)
-    await page.getByText(OF_ANNA).first().waitFor()
+    await page.getByText(OF_ANNA).filter({ visible: true }).first().waitFor()
     const other = await page.context().newPage()
     await other.goto(app.url)
     await other.locator('.shell[data-connection=up]').waitFor()

@@ -119,8 +119,8 @@ export function AppShell() {
       <main id="content" ref={main} tabIndex={-1}>
         <NotLive />
         {view.show(route.id)}
+        <CallDrawer />
       </main>
-      <CallDrawer />
       <nav class="bottom" aria-label="Views">
         {BAR.map((one) => (
           <a key={one.name} href={routeHref(one.name)} {...current(one === view || (one === MORE && !isInBar(view)))}>
