@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { isolatedPoints, niceMax, shownSeries, timeSplits } from '../../../src/web/browser/lib/chart-data.ts'
+import { isolatedPoints, linesOf, niceMax, shownSeries, timeSplits } from '../../../src/web/browser/lib/chart-data.ts'
 
 test.each([
   ['a value between two missing ones is isolated', [null, 5, null], [1]],
@@ -32,4 +32,9 @@ test.each([3_600, 86_400, 604_800])('an axis of %d s has at most seven labels, i
   expect(splits.length).toBeGreaterThan(2)
   expect(splits.length).toBeLessThanOrEqual(8)
   expect(splits.every((at) => at >= from && at <= from + seconds)).toBe(true)
+})
+
+test('a line ends where a value is missing', () => {
+  expect(linesOf([1, 2, null, 3, null, null, 0, 4])).toEqual([[0, 1], [3], [6, 7]])
+  expect(linesOf([])).toEqual([])
 })

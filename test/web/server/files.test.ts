@@ -3,9 +3,11 @@ import { gzipSync } from 'bun'
 import { loadAssets } from '../../../src/web/server/assets.ts'
 import { emptyFolder, type RunningApp, startServe } from '../../help/app.ts'
 
-/** The bytes of all scripts on the wire: nobody notices a page that grows. */
-const MAX_SCRIPT_BYTES = 115_000
-const MAX_STYLE_BYTES = 12_000
+/** The bytes on the wire: nobody notices a page that grows. */
+const MAX_SCRIPT_BYTES = 88_000
+const MAX_STYLE_BYTES = 9_300
+/** Of the page's HTML, script, style and icon. */
+const MAX_FILES_BYTES = 98_600
 
 const folder = emptyFolder()
 let app: RunningApp
@@ -89,6 +91,17 @@ test('it is small', async () => {
   )
   expect(script.compressed).toBeLessThan(MAX_SCRIPT_BYTES)
   expect(style.compressed).toBeLessThan(MAX_STYLE_BYTES)
+  const icon = await bytesOf(/href="([^"]+\.svg)"/g)
+  const page = gzipSync(html, { level: 9 }).length
+  expect(page + script.compressed + style.compressed + icon.compressed).toBeLessThan(MAX_FILES_BYTES)
+})
+
+test('its style knows three weights of a font: a font without another one would take a heavier face', async () => {
+  const [path = ''] = named(/href="([^"]+\.css)"/g)
+  const style = await (await fetch(app.url + path)).text()
+  const weights = [...style.matchAll(/font(?:-weight)?:\s*(\d{3}|bold)\b/g)].map(([, weight]) => weight)
+  expect(weights.length).toBeGreaterThan(10)
+  expect([...new Set(weights)].sort()).toEqual(['400', '500', '600'])
 })
 
 test('it is served compressed to clients that take that', async () => {

@@ -6,6 +6,18 @@ export function isolatedPoints(values: ArrayLike<number | null | undefined>): nu
   return Array.from({ length: values.length }, (_, at) => at).filter((at) => has(at) && !has(at - 1) && !has(at + 1))
 }
 
+/** Returns the lines of a series: the indexes of values without a missing one between them. */
+export function linesOf(values: readonly (number | null)[]): number[][] {
+  const lines: number[][] = []
+  values.forEach((value, at) => {
+    if (value === null) return
+    const open = lines.at(-1)
+    if (open?.at(-1) === at - 1) open.push(at)
+    else lines.push([at])
+  })
+  return lines
+}
+
 /** Returns the series that have a value other than 0; the first one always stays. */
 export const shownSeries = <T extends { readonly values: readonly (number | null)[] }>(series: readonly T[]): T[] =>
   series.filter(({ values }, at) => at === 0 || values.some((value) => value !== null && value !== 0))

@@ -24,13 +24,3 @@ function applyTheme(): void {
   if (chosen === 'system') delete document.documentElement.dataset.theme
   else document.documentElement.dataset.theme = chosen
 }
-
-/** Returns a colour of the style sheet resolved for the current theme, as a canvas needs it. */
-export function themeColour(name: string): string {
-  const probe = document.createElement('span')
-  probe.style.color = `var(--${name})`
-  document.body.append(probe)
-  const colour = getComputedStyle(probe).color
-  probe.remove()
-  return colour
-}

@@ -50,7 +50,7 @@ export function Traffic() {
       {periods === null ? (
         <div class="charts-bone" aria-busy="true" />
       ) : (
-        <Charts periods={periods} range={range} onPoint={setAt} />
+        <Charts periods={periods} range={range} at={at} onPoint={setAt} />
       )}
     </section>
   )
@@ -76,9 +76,14 @@ function describePeriod(period: TrafficPeriod): string {
   return `${formatDateTime(at)}: ${parts.join(', ')}`
 }
 
-type ChartsProps = { periods: readonly TrafficPeriod[]; range: Range; onPoint: (at: number | null) => void }
+type ChartsProps = {
+  periods: readonly TrafficPeriod[]
+  range: Range
+  at: number | null
+  onPoint: (at: number | null) => void
+}
 
-function Charts({ periods, range, onPoint }: ChartsProps) {
+function Charts({ periods, range, at, onPoint }: ChartsProps) {
   const { title, seconds, said } = RANGES[range]
   const timesS = useMemo(() => periods.map(({ at }) => Date.parse(at) / 1_000), [periods])
   const volume = useMemo(
@@ -86,7 +91,7 @@ function Charts({ periods, range, onPoint }: ChartsProps) {
       { name: 'events', tone: 'accent', kind: 'area', values: periods.map(({ events }) => events) },
       {
         name: 'failed attempts',
-        tone: 'bad-fill',
+        tone: 'bad',
         kind: 'bars',
         values: periods.map((one) => one.failed_attempts || null),
       },
@@ -96,7 +101,7 @@ function Charts({ periods, range, onPoint }: ChartsProps) {
   const latency = useMemo(
     (): ChartSeries[] => [
       { name: 'median', tone: 'accent', kind: 'line', values: periods.map(({ p50_ms }) => p50_ms) },
-      { name: '99 of 100', tone: 'ink-3', kind: 'dashed', values: periods.map(({ p99_ms }) => p99_ms) },
+      { name: '99 of 100', tone: 'grey', kind: 'dashed', values: periods.map(({ p99_ms }) => p99_ms) },
     ],
     [periods],
   )
@@ -105,7 +110,7 @@ function Charts({ periods, range, onPoint }: ChartsProps) {
   const most = Math.max(0, ...periods.map(({ events }) => events ?? 0))
   const slowest = Math.max(0, ...periods.map(({ p99_ms }) => p99_ms ?? 0))
   const failed = sum((one) => one.failed_attempts)
-  const common = { timesS, leastSeconds: seconds / LEAST_SHARE, onPoint }
+  const common = { timesS, leastSeconds: seconds / LEAST_SHARE, at, onPoint }
   return (
     <div class="columns two">
       <Chart
