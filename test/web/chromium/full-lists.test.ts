@@ -10,6 +10,8 @@ import { until } from '../../help/receiver.ts'
 const EMAIL = 'ada@example.com'
 const SECRET = 'broker-s3cret'
 const ROW = '.table tbody tr:not(.bones, .day)'
+/** The requests for what the lists show. */
+const DATA = /\/(call|phone|queue|trunk|agent|overview|integration\/\w+)(\?|$)/
 const LISTS = ['calls', 'webhooks', 'deliveries', 'phones'] as const
 
 /** Full lists of two PBXs: what they take of the screen, and what each row says. */
@@ -115,29 +117,27 @@ describe.skipIf(CHROMIUM === undefined)('full lists (needs chromium)', () => {
 
   test('while a list is read nothing says that there is none, and its rows come without a jump', async () => {
     const { page } = seen
-    let release: (() => void) | null = null
-    await page.route(/\/(call|phone|queue|trunk|agent|overview|integration\/\w+)(\?|$)/, async (route) => {
+    const gate = { isShut: false, opens: Promise.resolve(), open: () => {} }
+    await page.route(DATA, async (route) => {
       const response = await route.fetch().catch(() => null)
       if (response === null) return
-      if (release !== null) await released
+      if (gate.isShut) await gate.opens
       await route.fulfill({ response }).catch(() => {})
     })
-    let released = Promise.resolve()
     for (const view of LISTS) {
       await open('account', 'h1')
-      released = new Promise((resolve) => {
-        release = resolve
-      })
+      const { promise, resolve } = Promise.withResolvers<void>()
+      Object.assign(gate, { isShut: true, opens: promise, open: resolve })
       await open(view, '.bones')
       await page.evaluate(observeShifts)
       expect([view, await nothingTexts(page)]).toEqual([view, []])
-      release?.()
-      release = null
+      gate.isShut = false
+      gate.open()
       await page.locator(ROW).first().waitFor()
-      const shift = await page.evaluate(() => (window as unknown as { shifts: number }).shifts)
+      const shift = await page.evaluate<number>('window.shifts')
       expect([view, shift <= 0.02, shift]).toEqual([view, true, shift])
     }
-    await page.unroute(/\/(call|phone|queue|trunk|agent|overview|integration\/\w+)(\?|$)/)
+    await page.unroute(DATA)
   })
 
   test.each(['light', 'dark'] as const)(
@@ -203,8 +203,7 @@ const nothingTexts = (page: Page): Promise<string[]> =>
 
 /** Adds up how far the parts of the page jump. */
 function observeShifts(): void {
-  const sum = window as unknown as { shifts: number }
-  sum.shifts = 0
+  const sum = Object.assign(window, { shifts: 0 })
   new PerformanceObserver((list) => {
     for (const entry of list.getEntries()) if ('value' in entry) sum.shifts += Number(entry.value)
   }).observe({ type: 'layout-shift' })
