@@ -124,7 +124,8 @@ describe.skipIf(CHROMIUM === undefined)('full lists (needs chromium)', () => {
       if (gate.isShut) await gate.opens
       await route.fulfill({ response }).catch(() => {})
     })
-    for (const view of LISTS) {
+    // The webhooks are known from the overview.
+    for (const view of ['calls', 'deliveries', 'phones']) {
       await open('account', 'h1')
       const { promise, resolve } = Promise.withResolvers<void>()
       Object.assign(gate, { isShut: true, opens: promise, open: resolve })
