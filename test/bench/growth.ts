@@ -69,6 +69,8 @@ async function growthOf(engine: 'sqlite' | 'postgres', calls: number): Promise<R
   cleaning.defer(async () => void (await app.stop('SIGKILL')))
   rows.push(figure('start to ready', startMs, ' ms'), figure('memory after it', residentMb(app.pid), ' MiB'))
   for (const [name, path] of pathsOf(filled)) rows.push(figure(`GET ${name}`, await listMs(app, token, path), ' ms'))
+  const [csv, csvMs] = await timed(() => ask(app, 'GET', '/call', { token, headers: { accept: 'text/csv' } }))
+  rows.push(figure('GET /call as CSV', csvMs / 1_000, ` s (${csv.headers.get('content-type')})`))
   rows.push(figure('memory after the lists', residentMb(app.pid), ' MiB'))
   return rows.map((row) => ({ ...row, what: `${engine}: ${row.what}` }))
 }
@@ -85,7 +87,8 @@ async function migrationOfE164({ run }: Statements, url: string): Promise<Row> {
 }
 
 const LISTS = `
-/call?limit=200 /call?number=OWN /call?until=MIDDLE /call/ID /call/ID/event /event?limit=1000 /event?event=call_missed
+/call?limit=200 /call?number=OWN /call?until=MIDDLE /call?counts=true&limit=1 /call?pbx=nowhere /call?missed=true
+/call?result=busy /call?not_reached=true /call?to_call_back=true /call?extension=9999 /call?q=nobody&counts=true /call/ID /call/ID/event /event?limit=1000 /event?event=call_missed
 /integration/delivery?limit=200 /integration/delivery?state=pending /integration/delivery?state=cancelled
 /integration/delivery?event=call_missed /integration/delivery?until=MIDDLE /integration/delivery?call_id=SHORT
 /integration/delivery?number=OWN /overview`

@@ -4,14 +4,20 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { CallStore } from '../../../src/store/operations/calls.ts'
 import { CALLS } from '../../../src/store/sql/calls.ts'
+import { GROUPS } from '../../../src/store/sql/groups.ts'
+import type { Database as StoreDatabase } from '../../../src/store/sqlite/engine/database.ts'
 import { runOperations } from '../../../src/store/sqlite/engine/run-operations.ts'
 import { emptyFolder } from '../../help/app.ts'
 import { batch, openStore } from '../../help/store.ts'
 
 type Calls = Pick<CallStore, 'callList' | 'callScan' | 'callGetMany' | 'callListToCallBack'>
 
-/** Returns the plan of the first statement of an operation. */
-async function planOf(run: (calls: Calls) => Promise<unknown>): Promise<string[]> {
+/** Returns the plan of the first statement of an operation on calls. */
+const planOf = (run: (calls: Calls) => Promise<unknown>): Promise<string[]> =>
+  planOn((db) => run(runOperations(db, 'calls', CALLS)))
+
+/** Returns the plan of the first statement that is run on a database. */
+async function planOn(run: (db: Pick<StoreDatabase, 'read' | 'commit'>) => Promise<unknown>): Promise<string[]> {
   using folder = emptyFolder()
   const path = join(folder.path, 'hookswitch.db')
   await openStore(path).stop()
@@ -23,7 +29,7 @@ async function planOf(run: (calls: Calls) => Promise<unknown>): Promise<string[]
     return query(text)
   }
   const commit = () => Promise.reject(new Error('nothing is written'))
-  await run(runOperations({ read: sqlite, commit }, 'calls', CALLS))
+  await run({ read: sqlite, commit })
   const [first = ''] = texts
   return query<{ detail: string }, null[]>(`EXPLAIN QUERY PLAN ${first}`)
     .all(...(first.match(/\?/g) ?? []).map(() => null))
@@ -105,4 +111,18 @@ test('whether a number was reached since is read from the later calls of that nu
       ),
     ),
   )
+})
+
+test('what events are about is read by their ids', async () => {
+  const plan = await planOn((db) => runOperations(db, 'log', GROUPS.log).eventAboutList([1, 2, 3]))
+  expect(plan.filter((detail) => /^(SEARCH|SCAN (?!json_each))/.test(detail))).toEqual([
+    'SEARCH e USING INTEGER PRIMARY KEY (rowid=?)',
+  ])
+})
+
+test('figures of quarters are read by their account', async () => {
+  const query = { accountId: 1, fromQuarter: 0 }
+  const plan = await planOn((db) => runOperations(db, 'statistics', GROUPS.statistics).quarterGetOfAccount(query))
+  expect(plan.filter((detail) => /^SCAN (?!json_each)/.test(detail))).toEqual([])
+  expect(plan.some((detail) => /^SEARCH .*account_id/.test(detail))).toBe(true)
 })
