@@ -4,7 +4,7 @@ import { CodeBlock } from '../../components/code-block.tsx'
 import { ConfirmDialog } from '../../components/dialog.tsx'
 import { Loading } from '../../components/empty-state.tsx'
 import { ErrorMessage } from '../../components/error-message.tsx'
-import { FormField } from '../../components/form-field.tsx'
+import { CheckField, FormField } from '../../components/form-field.tsx'
 import { type Column, Table } from '../../components/table.tsx'
 import { Time } from '../../components/time.tsx'
 import { showToast } from '../../components/toast.tsx'
@@ -74,6 +74,12 @@ function TokenRows({ tokens, onRevoke }: { tokens: readonly TokenInfo[]; onRevok
 
 const titleOf = ({ name, client }: TokenInfo): string => name ?? describeUserAgent(client)
 
+const kindOf = ({ current, name, calls }: TokenInfo): string => {
+  if (current) return 'this session'
+  if (name === null) return 'session'
+  return calls ? 'API token, may make calls' : 'API token'
+}
+
 const columnsOf = (onRevoke: (token: TokenInfo) => void): Column<TokenInfo>[] => [
   {
     name: 'What',
@@ -83,7 +89,7 @@ const columnsOf = (onRevoke: (token: TokenInfo) => void): Column<TokenInfo>[] =>
         <span class="key">
           <bdi>{titleOf(token)}</bdi>
         </span>
-        <span class="dim"> {token.current ? 'this session' : token.name === null ? 'session' : 'API token'}</span>
+        <span class="dim"> {kindOf(token)}</span>
       </span>
     ),
   },
@@ -124,17 +130,19 @@ const columnsOf = (onRevoke: (token: TokenInfo) => void): Column<TokenInfo>[] =>
 
 function NewTokenForm({ onCreated }: { onCreated: () => void }) {
   const [name, setName] = useState('')
+  const [makesCalls, setMakesCalls] = useState(false)
   const [created, setCreated] = useState<NamedToken | null>(null)
   const [errors, setErrors] = useState<readonly FieldError[]>([])
   const create = async (event: Event) => {
     event.preventDefault()
-    const response = await request<NamedToken>('POST', '/auth/token', { name })
+    const response = await request<NamedToken>('POST', '/auth/token', { name, calls: makesCalls })
     setErrors(response.ok ? [] : response.errors)
     if (!response.ok) {
       if (response.errors.length === 0) showToast('bad', response.message)
       return
     }
     setName('')
+    setMakesCalls(false)
     setCreated(response.result)
     onCreated()
   }
@@ -154,6 +162,12 @@ function NewTokenForm({ onCreated }: { onCreated: () => void }) {
           Create
         </button>
       </form>
+      <CheckField checked={makesCalls} onChange={setMakesCalls}>
+        <span>
+          It may make calls
+          <small>Click to call, from the phones of this account.</small>
+        </span>
+      </CheckField>
       {created === null ? null : (
         <div class="stack tight" role="status">
           <p>
