@@ -14,6 +14,7 @@ import { benchKills } from './kills.ts'
 import { benchMe } from './me.ts'
 import { benchMqtt } from './mqtt.ts'
 import { benchOpenPage } from './open-page.ts'
+import { benchPage } from './page.ts'
 import { benchLatency } from './pbx-to-receiver.ts'
 import { benchPostgres } from './postgres.ts'
 import { benchReading } from './reading.ts'
@@ -95,6 +96,7 @@ const BENCHES: Readonly<Record<string, () => Promise<Row[]>>> = {
   resync: benchResync,
   tracker: benchTracker,
   'open-page': benchOpenPage,
+  page: benchPage,
   soak: benchSoak,
   stalls,
   me,
