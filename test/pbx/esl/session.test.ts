@@ -65,6 +65,28 @@ describe('a FreeSWITCH is watched', () => {
     expect(seen).toEqual(expected)
   })
 
+  test('a FreeSWITCH that sends much while its configuration is awaited is understood all the same', async () => {
+    // More than may wait beside a tracker that does not take it yet.
+    const events = event('CHANNEL_CALLSTATE').repeat(20_000)
+    const pbx = kept(
+      startScripted({
+        greeting: GREETING,
+        answer(block, send) {
+          const job = /^Job-UUID: (.*)$/m.exec(block)?.[1]
+          if (block.startsWith('api')) return send(response('{"row_count":0}'))
+          send(reply('+OK'))
+          if (job === undefined) return
+          const body = JSON.stringify({ 'Event-Name': 'BACKGROUND_JOB', 'Job-UUID': job, _body: '+OK' })
+          send(`${events}Content-Length: ${body.length}\nContent-Type: text/event-json\n\n${body}`)
+        },
+      }),
+    )
+    const watched = kept(watchPbx(url(pbx.port), { inventoryMs: 600_000 }))
+    await until('its configuration is known', () => watched.saved().inventory !== null)
+    await until('the events follow', () => watched.entries.at(-1)?.kind === 'event')
+    expect(watched.entries.slice(0, 2)).toMatchObject([{ kind: 'connected' }, { kind: 'list' }])
+  })
+
   test('a lost connection is made again, and the channels are requested, twice', async () => {
     const files = [fixture('reconnect-1.esl'), fixture('reconnect-2.esl')]
     const again = Promise.withResolvers<void>()
