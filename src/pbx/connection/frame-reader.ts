@@ -47,8 +47,8 @@ export type FrameReader = {
   stop(): void
 }
 
-/** The most bytes that wait to be decoded: some 100,000 frames of Asterisk. */
-const MAX_WAITING_BYTES = 64 * 1024 * 1024
+/** The most bytes that wait to be decoded: some 50,000 frames of Asterisk. */
+const MAX_WAITING_BYTES = 32 * 1024 * 1024
 /** The bytes that are decoded in one step, which takes less than 2 ms. */
 const PIECE_BYTES = 64 * 1024
 /** A chunk up to this size is processed when it arrives: this costs less than to wait for a turn. */

@@ -1,5 +1,5 @@
-/** More channels than a PBX that reports their ends ever has, or than its list may have; some 80 MB. */
-const MAX_CHANNELS = 60_000
+/** More channels than a PBX that reports their ends ever has, or than its list may have; some 70 MB. */
+const MAX_CHANNELS = 50_000
 
 /** Drops the oldest channel of a translator that knows as many as it may: the PBX does not report their ends. */
 export function dropOldest(channels: Map<string, unknown>, most = MAX_CHANNELS): void {

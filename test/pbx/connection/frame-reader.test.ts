@@ -208,11 +208,11 @@ describe('the reader of frames, when a PBX sends very much', () => {
     expect(inbox.size()).toBe(200)
   })
 
-  test('goes on reading up to 64 MB, beyond that lets the PBX wait, and then reads again', async () => {
+  test('goes on reading up to 32 MB, beyond that lets the PBX wait, and then reads again', async () => {
     const silent = { ...protocol, decoder: { push: () => [], fault: undefined, longLines: 0 } }
     const { read, idle, isPaused } = readerOf(0, { of: silent })
     const megabyte = new Uint8Array(1024 * 1024)
-    for (let count = 0; count < 64; count += 1) read(megabyte)
+    for (let count = 0; count < 32; count += 1) read(megabyte)
     expect(isPaused()).toBe(false)
     read(megabyte)
     expect(isPaused()).toBe(true)
@@ -232,7 +232,7 @@ test('what was read of frames is dropped once many wait, since it takes more mem
 })
 
 test('a reader that was stopped reads nothing more, also once it has processed what it waited for', async () => {
-  const much = new Uint8Array(80 * 1024 * 1024).fill(10)
+  const much = new Uint8Array(40 * 1024 * 1024).fill(10)
   const silent: Protocol<string> = { ...protocol, decoder: { ...protocol.decoder, push: () => [] } }
   const slow = readerOf(100, { of: silent })
   slow.read(much)
