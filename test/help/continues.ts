@@ -29,4 +29,7 @@ export const CONTINUES: Readonly<Record<string, string>> = {
   'gap-dtmf-consultation': 'gap-dtmf-consultation-2',
   'gap-queue-member-missing': 'gap-queue-member-missing-2',
   'gap-list-is-late': 'gap-list-is-late-2',
+  'gap-two-queues': 'gap-two-queues-2',
+  'gap-queue-again': 'gap-queue-again-2',
+  'gap-caller-transferred': 'gap-caller-transferred-2',
 }

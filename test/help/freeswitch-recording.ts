@@ -24,9 +24,10 @@ export function freeswitchEvents(
     const text = Buffer.concat(chunks.map(({ bytes }) => bytes)).toString('latin1')
     const boot = /Core-UUID"?: ?"?([0-9a-f-]{36})/.exec(text)?.[1] ?? null
     played.play([{ kind: 'connected', first: index === 0, boot, atUs: lastUs, arrivedUs: lastUs }])
-    // The replies of the first list, and of a second one where it was recorded.
+    // The replies of the first list, and of a second one where it was recorded; the PBX's clock may come with each.
     const lists: EslFrame[] = []
-    const isListedAgain = text.split('Content-Type: api/response').length > 4
+    const clock: EslFrame[] = []
+    const isListedAgain = text.split('{"row_count"').length > 4
     let listedUs = 0
     for (const { bytes, atMs } of chunks) {
       const arrivedUs = lastUs + Math.round(atMs * 1000)
@@ -36,10 +37,11 @@ export function freeswitchEvents(
         listedUs = 0
       }
       for (const frame of decoder.push(bytes)) {
-        if (frame.contentType === 'api/response') lists.push(frame)
-        else played.play(signals.event(frame, arrivedUs))
-        if (frame.contentType !== 'api/response' || lists.length % 2 > 0) continue
-        played.play(signals.snapshot(lists.slice(-2), arrivedUs))
+        if (frame.contentType !== 'api/response') played.play(signals.event(frame, arrivedUs))
+        else if (frame.body.startsWith('{')) lists.push(frame)
+        else clock.splice(0, 1, frame)
+        if (frame.contentType !== 'api/response' || !frame.body.startsWith('{') || lists.length % 2 > 0) continue
+        played.play(signals.snapshot([...lists.slice(-2), ...clock], arrivedUs))
         if (lists.length === 2 && !isListedAgain) listedUs = arrivedUs
       }
       fromUs = arrivedUs

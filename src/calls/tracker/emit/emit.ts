@@ -249,6 +249,10 @@ function emitStageEnds(state: TrackerState, call: Call, events: CallEvent[], sta
 
 const isUpNow = (channel: Channel | undefined): boolean => channel !== undefined && isUp(channel)
 
+/** Returns when a party's part ended: one that left by a transfer and whose end was not seen had left before. */
+const endOf = ({ goneUs, leftUs, missingUs }: Channel): number | null =>
+  missingUs !== null && leftUs !== null ? leftUs : goneUs
+
 /** A call ends with the last of its channels, virtual ones included, if none follows for a moment. */
 function noteEnd(state: TrackerState, call: Call): void {
   if (call.channels.some((id) => isUpNow(channelOf(state, id)))) {
@@ -257,7 +261,7 @@ function noteEnd(state: TrackerState, call: Call): void {
   }
   if (call.endDueUs !== null) return
   const parties = channelsOf(state, call).filter((channel) => !isVirtual(channel))
-  call.endedUs = Math.max(0, ...parties.map((channel) => channel.goneUs ?? 0)) || state.atUs
+  call.endedUs = Math.max(0, ...parties.map((channel) => endOf(channel) ?? 0)) || state.atUs
   call.endDueUs = state.nowUs + (call.lost === null ? END_SETTLING_US : 0)
   wakeAsking(state, call)
 }

@@ -109,12 +109,18 @@ export function loseChannel(
   endUnseen(state, channel, at)
   const alive = channelsOf(state, call).some(isUp)
   // A party that left a call which goes on is no part of the call that was not seen: rule 9 names them.
-  if (!alive && !isEndOfCallerSeen(state, call, channel, at)) call.lost = cause
+  if (!alive && !isEndSeen(state, call, channel, at)) call.lost = cause
   markChanged(state, call)
 }
 
-/** Returns whether the caller's end was reported after the snapshot that lacked a channel: the call's end was seen. */
-function isEndOfCallerSeen(state: TrackerState, call: Call, { missingUs }: Channel, at: At): boolean {
-  const goneUs = channelOf(state, call.root)?.goneArrivedUs ?? null
-  return missingUs !== null && goneUs !== null && goneUs >= missingUs && goneUs < at.arrivedUs
+/**
+ * Returns whether the call's end was seen: after the snapshot that lacked a channel, the end of the caller was
+ * reported, or, if the missing party had left by a transfer, the end of another one.
+ */
+function isEndSeen(state: TrackerState, call: Call, { missingUs, leftUs }: Channel, at: At): boolean {
+  const enders = leftUs === null ? [channelOf(state, call.root)] : channelsOf(state, call)
+  return enders.some((one) => {
+    const goneUs = one?.goneArrivedUs ?? null
+    return missingUs !== null && goneUs !== null && goneUs >= missingUs && goneUs < at.arrivedUs
+  })
 }

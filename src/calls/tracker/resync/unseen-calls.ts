@@ -3,7 +3,8 @@ import { noteDialPlace, noteFoundAnswered, noteFoundDialled } from '../facts/dia
 import { destination, startAt } from '../facts/places.ts'
 import { noteListedGroup } from '../facts/ringing.ts'
 import { arrange, place } from '../rules/arrange.ts'
-import { openQueue, stageOfOtherDevice } from '../rules/dial-stages.ts'
+import { endMissingMembers } from '../rules/channels.ts'
+import { openQueue, ringAgain, rungBefore, stageOfOtherDevice } from '../rules/dial-stages.ts'
 import { beginClickToCall, beginUnseen, beginWithCaller, decideDirectionByDial } from '../rules/direction.ts'
 import { enterConference } from '../rules/linked-calls.ts'
 import { joinQueue, leaveQueue } from '../rules/queues.ts'
@@ -112,14 +113,20 @@ export function noteActivity(state: TrackerState, at: At, channel: Channel, row:
   if (joined !== undefined) noteBegin(joined, null)
 }
 
-/** Takes a caller out of the queues that it has left unseen: it is at another place of the dialplan. */
+/**
+ * Takes a caller out of the queues that it has left unseen: it is in another queue, or at another place of the
+ * dialplan.
+ */
 function leaveQueues(state: TrackerState, at: At, channel: Channel, { place, activity }: SnapshotChannel): void {
   const now = destination(place ?? null)
   for (const { name, channel: id, leftUs, answeredUs, place: joinedAt } of callOf(state, channel)?.queues ?? []) {
     const isOpen = id === channel.id && leftUs === null && answeredUs === null
-    const isThere = now === null || joinedAt == null || joinedAt === now
-    if (!isOpen || isThere || (activity?.kind === 'queue' && activity.queue === name)) continue
-    leaveQueue(state, channel, { ...at, kind: 'queue_left', id: channel.id, queue: name, result: null })
+    const isAtPlace = now === null || joinedAt == null || joinedAt === now
+    const isThere = activity?.kind === 'queue' ? activity.queue === name : isAtPlace
+    if (!isOpen || isThere) continue
+    const left = { ...at, kind: 'queue_left', id: channel.id, queue: name, result: 'other' } as const
+    const queue = leaveQueue(state, channel, left)
+    if (queue !== undefined) endMissingMembers(state, channel, queue, at)
   }
 }
 
@@ -190,11 +197,13 @@ export function addUnseenStage(
     target: channel.endpoint.number,
     source: sourceId,
   }
-  const known = row.callee && !row.up ? stageOfOtherDevice(state, call, of, channel) : undefined
-  const stage = known ?? addStage(state, call, { ...of, name: channel.endpoint.name, startedUs: null })
+  noteFoundDialled(state, channel, diallerId)
+  const same = row.callee && !row.up ? stageOfOtherDevice(state, call, of, channel) : undefined
+  const before = row.callee ? rungBefore(state, call, of, channel) : undefined
+  if (same === undefined && before?.emitted.ended === true) ringAgain(state, call, before, null)
+  const stage = same ?? before ?? addStage(state, call, { ...of, name: channel.endpoint.name, startedUs: null })
   // A channel that took the call over counts as a caller.
   if (row.callee || own) noteStageRang(stage, null)
-  noteFoundDialled(state, channel, diallerId)
   addLeg(stage, channel, own)
   markUnplaced(state, call)
   const party = channelOf(state, sourceId) ?? null
