@@ -14,7 +14,7 @@ type Alert =
       readonly reason?: string | undefined
     }
   | {
-      /** A webhook refuses what it gets, or accepts again. With a reason it is no longer watched. */
+      /** A webhook refuses its requests, or accepts them again. With a reason it is no longer watched. */
       readonly what: 'webhook'
       readonly state: 'refuses' | 'accepts'
       /** The redacted URL of the webhook. */

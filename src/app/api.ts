@@ -37,7 +37,7 @@ type Dependencies = {
   readonly presentStates: Parameters<typeof stateRoutes>[1]
   readonly statuses: Parameters<typeof webhookHealthRoutes>[1]['statuses']
   readonly callsOfNumber: (accountId: number, number: string) => Promise<readonly string[]>
-  /** Waits until the limits of the running service allow a request; absent where there is none. */
+  /** Waits until the limits of the running service allow a request; absent where no service runs. */
   readonly reserve: Parameters<typeof deliveryApi>[1]['reserve']
   /** Called after numbers were erased, to forget who they are. */
   readonly onErased: () => void

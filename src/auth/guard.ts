@@ -54,7 +54,7 @@ export const scopeGuard = (auth: AuthService) =>
     return { session, user: session.user, accountId, scope: isAll ? null : accountId }
   })
 
-/** Creates the plugin for routes about the user of the token, who is nobody for the operator: 404. */
+/** Creates the plugin for routes about the user of the token. The operator is no user: 404. */
 export const ownGuard = (auth: AuthService) =>
   authenticated('own-guard', auth, async ({ request, token }) => {
     if (auth.isOperators(request))

@@ -101,7 +101,7 @@ export type Welcome = Static<typeof Welcome>
 export const LoggedOut = t.Object({ revoked: count('The number of tokens that were revoked') })
 export type LoggedOut = Static<typeof LoggedOut>
 
-/** Returns a user as the API shows him. A link that has expired is none. */
+/** Returns a user as the API shows him, without an expired link. */
 export function shownUser(user: ListedUser, nowUs: number): User {
   const { id, name, email, type, account, createdUs, lastLoginUs, invitedUntilUs } = user
   return {

@@ -204,7 +204,7 @@ export function peopleRoutes({ auth, people, audit, linkBase }: Dependencies) {
     )
 }
 
-/** Returns the id of a user in a path; 0, which nobody has, for a text that is none. */
+/** Returns the id of a user in a path; 0, which no user has, for any other text. */
 const idOf = (text: string): number => (/^\d{1,15}$/.test(text) ? Number(text) : 0)
 
 /** Only the operator of the machine chooses a password for another user; administrators make a link. */

@@ -38,7 +38,7 @@ type Dependencies = {
   readonly now?: NowUs
 }
 
-/** Who asks for a hash of a password, and the address that links begin with; `undefined`: there is none. */
+/** Who asks for a hash of a password, and the address that links begin with; `undefined`: no address is known. */
 type Asking = { readonly source: TurnSource; readonly base: string | undefined }
 
 /** Creates the service by which administrators manage accounts and users. */

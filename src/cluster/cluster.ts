@@ -1,4 +1,4 @@
-// Which node owns an account or a PBX: leases, members, shares. Does not know what is owned.
+// Which node owns an account or a PBX: leases, members, shares. Knows leases by their names alone.
 
 export { newClockSkew, newDatabaseClock } from './database-clock.ts'
 export { createLeaseKeeper, type LeaseKeeper } from './lease-keeper.ts'

@@ -17,7 +17,7 @@ export type TurnRecord = {
 
 export type Turn = ReturnType<typeof newTurn>
 
-/** Creates the state of a turn: what it has done so far. */
+/** Creates the state of a turn: its progress so far. */
 export function newTurn<Facts>(begun: {
   body: string
   kept: Kept

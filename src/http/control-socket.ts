@@ -74,7 +74,7 @@ async function problemOf(path: string): Promise<string | undefined> {
   return undefined
 }
 
-/** Returns whether somebody listens on a socket: one that a killed process left refuses connections. */
+/** Returns whether a process listens on a socket: the socket of a killed process refuses connections. */
 async function isAnswered(path: string): Promise<boolean> {
   try {
     await fetch('http://control/health', { unix: path, signal: AbortSignal.timeout(ANSWER_WITHIN_MS) })

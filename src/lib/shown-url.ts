@@ -14,7 +14,7 @@ export function shownUrl(url: string): string {
   return /^mqtts?:/i.test(masked) ? readable(masked) : masked
 }
 
-/** Decodes what is not needed for the structure of a URL: `/`, `?`, `#` and `%` stay encoded. */
+/** Decodes all but the characters that make the structure of a URL: `/`, `?`, `#` and `%` stay encoded. */
 function readable(url: string): string {
   try {
     const decoded = decodeURI(url.replaceAll('%25', '%2525'))

@@ -26,7 +26,7 @@ type Options = {
 
 const NOTHING = Promise.resolve()
 
-/** Creates work of which nothing is requested yet. */
+/** Creates work that nobody has requested yet. */
 export function createSlicedWork(options: Options): SlicedWork {
   const { begin, nextTurn, failed, nowMs = () => performance.now() } = options
   let steps: Iterator<unknown> | undefined

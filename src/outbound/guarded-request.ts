@@ -21,7 +21,7 @@ type GuardedRequest = {
   readonly group?: AbortGroup | undefined
   /** How it takes part in the TLS handshake; absent: without a certificate, trusting the system's authorities. */
   readonly tls?: ClientTls | undefined
-  /** It has a connection of its own, since a kept one that is dead would have it sent a second time. */
+  /** It has a connection of its own: over a kept connection that is dead it would be sent a second time. */
   readonly isSentOnce?: boolean
 }
 

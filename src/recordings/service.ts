@@ -143,7 +143,7 @@ export async function openRecordings({ store, config, pbxs, log, nowUs }: Record
           await pbxs.deleteRemoved().catch((error) => log.warn({ err: error }, CANNOT_DELETE))
         }),
       ]
-      // A copy may take minutes: one that has not ended by then is made again by the next process.
+      // A copy may take minutes: the next process begins an unfinished copy again.
       return { stop: () => Promise.race([stopAll(parts), Bun.sleep(STOP_WITHIN_MS)]) }
     },
   }

@@ -42,7 +42,7 @@ function textOf(value: unknown): string {
 
 /** How a cell begins that a spreadsheet would compute. */
 const FORMULA = /^[=+\-@\t\r]/
-/** A telephone number is none, also with its plus. */
+/** A telephone number is no formula, also with its plus. */
 const NUMBER = /^\+?\d+$/
 
 function cellOf(text: string): string {

@@ -11,7 +11,7 @@ type Said = Extract<Signal, { kind: 'custom_without_call' }>
 
 type Source = {
   readonly pbx: string
-  /** The account that gets it: the one that the URL of the PBX names. */
+  /** The account that gets the event: the URL of the PBX names it. */
   readonly account: string
   readonly accountId: number
   readonly newId: NewId

@@ -263,7 +263,7 @@ export async function startIngest(options: IngestOptions): Promise<Ingest> {
 /** After this silence a call is looked for in the PBX's list, since its end may have been lost. */
 const SILENT_US = 3_600_000_000
 
-/** The events of a snapshot that wait for the store at a time, so that those of other PBXs come in between. */
+/** The events of a snapshot that wait for the store at a time, so that events of other PBXs come in between. */
 const MAX_OF_SNAPSHOT = 2_000
 /**
  * The events that wait for the store when a PBX sends faster than it can be written, with some 6 KB each: what the PBX

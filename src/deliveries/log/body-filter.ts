@@ -25,7 +25,7 @@ function problemOf(path: string, value: unknown, at: number): string | undefined
   return typeof value === 'string' ? undefined : 'must be given once'
 }
 
-/** Returns whether the text of a body has all values of a filter; one that was erased, or is none, has none. */
+/** Returns whether the text of a body has all values of a filter; erased bodies and other texts have none of them. */
 export function matchesBody(filter: BodyFilter, body: string): boolean {
   let data: unknown
   try {

@@ -23,7 +23,7 @@ type Parts = {
   readonly isOwner: (accountId: number) => boolean
   readonly callsOfNumber: (accountId: number, number: string) => Promise<readonly string[]>
   readonly factsOf: Parameters<typeof createReplayFilter>[0]['factsOf']
-  /** Waits until the limits of the running service allow a request; absent where there is none. */
+  /** Waits until the limits of the running service allow a request; absent where no service runs. */
   readonly reserve: Dispatcher['reserve'] | undefined
   /** Called after a replay was added. */
   readonly onReplay: () => void

@@ -5,7 +5,7 @@ import type { States } from '../../events/states.ts'
 import type { DeliveryRow, LogStore } from '../../store/operations/log.ts'
 import { eventIdOf } from '../../store/operations/queue.ts'
 
-/** The parts of a body that its sentence is made of; all `null` for one that was erased. */
+/** The parts of a body that its sentence is made of; all `null` for an erased body. */
 type About = { readonly [Part in 'from' | 'to']: Pick<Party, 'number' | 'name' | 'extension'> | null } & {
   readonly [Part in keyof States]: States[Part] | null
 }

@@ -78,7 +78,7 @@ type SessionOptions = {
 
 /** A publisher receives a few bytes per packet: a server that sends a longer one is no broker. */
 const MAX_PACKET_BYTES = 16_384
-/** A subscriber gets messages, of which the ones that are of interest are short. */
+/** A subscriber gets messages; those that it reads are short. */
 const MAX_MESSAGE_BYTES = 262_144
 /** The lowest return code of a topic that a broker does not give. */
 const FIRST_FAILURE = 128

@@ -1,5 +1,5 @@
 /**
- * The refusals of one webhook in a row: whether its receiver works and refuses what it gets. Pure, and the only code
+ * The refusals of one webhook in a row: whether its receiver works and refuses its requests. Pure, and the only code
  * that changes it. Times are of the wall clock, as in the log.
  *
  * Invariants: `count` grows to 5 at most; `firstUs` is set while `count` is not 0. Moves: a refusal (a 4xx other than

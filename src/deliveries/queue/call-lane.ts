@@ -52,7 +52,7 @@ export function takeFirst(lane: Lane): LoadedDelivery | undefined {
   return state.current
 }
 
-/** Takes an urgent delivery, or the first one that was never tried if that is lower: only retries are overtaken. */
+/** Takes an urgent delivery, or the first untried delivery if its id is lower: only retries are overtaken. */
 export function takeUrgent(lane: Lane, { id }: LoadedDelivery): LoadedDelivery | undefined {
   const state: State = lane
   const index = lane.queued.findIndex((one) => one.id === id || (one.dueUs === undefined && one.id < id))

@@ -14,7 +14,7 @@ import type { Scheduler } from './scheduler.ts'
 
 /** The queue of one webhook: a burst of a second, so that few deliveries are evicted and read again. */
 const MAX_QUEUED = 1_024
-/** About as many over all webhooks: with many, each has a shorter queue, but no shorter than one that is down. */
+/** About as many over all webhooks: with many, each has a shorter queue, but no shorter than a webhook that is down. */
 const MAX_QUEUED_OF_ALL = 8_192
 /** The queue of a webhook that is down or paused: enough different calls for its probes. */
 const MAX_QUEUED_WHEN_DOWN = 64
@@ -105,7 +105,7 @@ export function createLoadedDeliveries(options: LoadedDeliveriesOptions) {
         noteSuperseded(backlogs.of(webhookId))
         backlogs.toLoad.add(backlogs.of(webhookId))
       }
-      // The lane of one that has ended is open since `attemptEnded`.
+      // The lane of an ended delivery is open since `attemptEnded`.
       if (delivery.state === 'pending') scheduler.release(delivery, steadyUs())
     },
     /** Queues the scheduled deliveries that are due. */

@@ -65,7 +65,7 @@ export function createBacklogReader(options: BacklogReaderOptions): (backlog: Ba
   }
 }
 
-/** Returns whether this node owns the account of a webhook. Without other nodes it also owns one that is not cached. */
+/** Returns whether this node owns the account of a webhook; without other nodes, of an uncached webhook too. */
 export function isOwnWebhook(
   { ownership, webhooks }: Pick<BacklogReaderOptions, 'ownership' | 'webhooks'>,
   webhookId: number,

@@ -14,7 +14,7 @@ import type { Store } from '../../store/store.ts'
 
 /** The pending deliveries of a replay. */
 const MAX_PENDING = 64
-/** The events that are read ahead: those of calls that have one pending wait here. */
+/** The events that are read ahead: events of calls with a pending replay wait here. */
 const MAX_READ_AHEAD = 512
 const FEED_MS = 200
 /** Another process may have added a replay. */

@@ -56,7 +56,7 @@ export function startWebhookRefresh(options: WebhookRefreshOptions) {
       if (!stopped) timer = setTimeout(refresh, RETRY_MS, by, accountId)
     }
   }
-  /** Answers the requests of other processes to the one that sends. */
+  /** Answers the requests of other processes to the sending process. */
   async function answerRequests(): Promise<void> {
     for (const { webhookId, deliveryId } of await store.queue.ownerRequestTake(loader.ownWebhooks()))
       if (deliveryId === null) onAnswered(webhookId)

@@ -112,7 +112,7 @@ const redirectReason = (location: string): string =>
 /** The log has the first bytes of an answer's body. */
 const LOGGED_BYTES = 4_096
 
-/** The first bytes of a body come with its status or soon after; one that trickles must not delay the next event. */
+/** The first bytes of a body come with its status or soon after; a trickling body must not delay the next event. */
 const BODY_WAIT_MS = 1_000
 
 /** Returns whether an answer has a short body with a length. A chunked body has no valid one. */

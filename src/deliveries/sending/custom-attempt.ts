@@ -57,7 +57,7 @@ type Recipient = {
 /** A request with the default body of an event, before it is signed. */
 type Sent = Pick<Request, 'id' | 'timestampS' | 'traceparent' | 'body' | 'group'>
 
-/** Makes an attempt with the request that a webhook gets: the default one, or one that its options have changed. */
+/** Makes an attempt with the request that a webhook gets: the default request, or as its options change it. */
 export function attemptFor(attempt: Attempt, webhook: Recipient, sent: Sent): Promise<Attempted> {
   const { target, sign } = webhook
   const { id, timestampS, traceparent, body, group } = sent

@@ -34,7 +34,7 @@ type OutcomeWriterOptions = {
 export type OutcomeWriter = {
   /** Queues the outcome of an attempt for the next batch. */
   add(delivery: LoadedDelivery, outcome: OutcomeRecord): void
-  /** Records a turn of a flow: what it has done is on disk before the next one begins. */
+  /** Records a turn of a flow: its progress is on disk before the next turn begins. */
   addTurn(delivery: LoadedDelivery, turn: FlowTurn): void
   /** Returns whether no attempt may begin: too many outcomes are not recorded, or the store cannot be written. */
   isFull(): boolean

@@ -16,7 +16,7 @@ export type TokenAnswer =
       readonly token: string
       /** The token's lifetime; `null` if the answer does not say. */
       readonly lifetimeS: number | null
-      /** The new refresh token; `null`: the one that was sent stays valid. */
+      /** The new refresh token; `null`: the sent token stays valid. */
       readonly refreshToken: string | null
     }
   /**

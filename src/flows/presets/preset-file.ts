@@ -127,7 +127,7 @@ type PresetFile = typeof PresetFile.static
 
 const validator = lazyValidator(PresetFile)
 
-/** Returns the preset in a file, or why it is none. `flowErrors` checks its steps as it does those of a flow. */
+/** Returns the preset in a file, or why it has no preset. `flowErrors` checks its steps like those of a flow. */
 export function readPresetFile(
   content: string,
   flowErrors: (flow: NewFlow) => readonly FieldError[],

@@ -18,7 +18,7 @@ type Options = {
 }
 
 const SAMPLE_URL = 'https://crm.example.com/'
-/** A larger file is none. */
+/** A larger file is no preset. */
 const MAX_BYTES = 1_024 * 1_024
 /** Errors that are logged of a file. */
 const MAX_ERRORS = 5

@@ -12,7 +12,7 @@ export type Timeouts = {
   readonly resyncMs: number
   /** The most time between two lists while reasons to request them come one after the other. */
   readonly doubtMaxMs: number
-  /** How often calls are looked for of which nothing was heard for an hour. */
+  /** How often calls that were silent for an hour are looked for. */
   readonly silentCheckMs: number
   /** After this silence an Asterisk is pinged. */
   readonly idleMs: number

@@ -65,7 +65,7 @@ export function createCallService(dependencies: Dependencies): CallService {
     if (!sourcesOf(accountId).some(({ calls }) => calls !== undefined)) throw new Fault('forbidden', OFF)
   }
 
-  /** Returns the PBX with the phone, or what is wrong with the request. */
+  /** Returns the PBX with the phone, or the problem of the request. */
   async function pbxOf(accountId: number, { from, pbx }: CallRequest): Promise<PbxSource | FieldError> {
     const given = sourcesOf(accountId).filter(({ name }) => pbx === undefined || name === pbx)
     if (given.length === 0) return { path: '/pbx', message: 'must be the name of one of your PBXs' }

@@ -7,7 +7,7 @@ import { mayBeCalled, nameToShow, numberToDial, plainText } from './number.ts'
 
 type Ordered = { readonly order: CallOrder } | { readonly reason: string }
 
-/** Endpoints and tenant values come from the PBX: one that could mean something else in a command is never sent. */
+/** Endpoints and tenant values come from the PBX: a value that could mean something else in a command is never sent. */
 const SAFE = /^[^\s"'<>\\${}[\],^|&;]{1,128}$/
 
 /**

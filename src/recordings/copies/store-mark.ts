@@ -21,7 +21,7 @@ export type MarkPlace = {
   writeMark(text: string): Promise<void>
   hasCopy(name: string): Promise<boolean>
   hasAnyCopy(): Promise<boolean>
-  /** Returns whether it is a data folder: whoever removes a store there would remove the copies with it. */
+  /** Returns whether it is a data folder: a person who removes the store there would remove the copies with it. */
   hasDatabase(): Promise<boolean>
 }
 

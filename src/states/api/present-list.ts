@@ -35,7 +35,7 @@ export const listInSlices = <Kind extends StateSubject>(
     ),
   )
 
-/** A step takes one state, or sorts those of a queue. */
+/** A step takes one state, or sorts the states of a queue. */
 function* sortedInSteps<State extends States[StateSubject]>(
   states: Iterable<State | undefined>,
 ): Generator<void, State[]> {

@@ -11,7 +11,7 @@ import { named } from '../../lib/api-schema.ts'
 export type StateReader = {
   /** Returns the states of one kind in order of name, of all PBXs or one. @throws Fault `unavailable`. */
   list<Kind extends StateSubject>(accountId: number, kind: Kind, pbx?: string): Promise<(States[Kind] & OfPbxState)[]>
-  /** Returns those of every account, each with its account and PBX. @throws Fault `unavailable`. */
+  /** Returns the states of every account, each with its account and PBX. @throws Fault `unavailable`. */
   listAll<Kind extends StateSubject>(kind: Kind, pbx?: string): Promise<(States[Kind] & OfAccount)[]>
 }
 

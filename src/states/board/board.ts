@@ -690,7 +690,7 @@ function changesOf(board: Board, subject: Subject, { nowUs, steadyUs }: Times): 
     changes.push(...emit(subject, { present: atMoment(present, nowUs), isShortLived }, steadyUs))
     due = dueOf(subject, steadyUs)
   }
-  // A timer that rings too early costs less than one that is set anew with each change.
+  // A timer that rings too early costs less than setting it anew with each change.
   if (due === null) {
     if (subject.isGone) removeSubject(board, id)
   } else if ((board.timers.get(id) ?? Number.POSITIVE_INFINITY) > due.atSteadyUs) board.timers.set(id, due.atSteadyUs)

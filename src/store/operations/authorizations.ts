@@ -49,7 +49,7 @@ export type RenewalClaimed =
 export type Renewed = Pick<AuthorizationRecord, 'header' | 'expiresSteadyUs' | 'renewSteadyUs'> & {
   readonly owner: AuthorizationOwner
   readonly claim: string
-  /** A refresh token that replaces the one that was used; `null`: that one stays. */
+  /** A refresh token that replaces the used token; `null`: that stays. */
   readonly refreshToken: string | null
 }
 

@@ -61,7 +61,7 @@ export type CallRequestStore = {
   callRequestSetCall(made: { id: string; callId: string }, fence?: Fence): Promise<void>
   /** Notes that the phones of these requests are in their calls no longer. */
   callRequestSetOver(ids: readonly string[], fence?: Fence): Promise<void>
-  /** Returns a request, `undefined` if there is none with this id. */
+  /** Returns a request, `undefined` for an unknown id. */
   callRequestGet(id: string): Promise<CallRequestRecord | undefined>
   /** Returns the requests whose phones are busy by them on a PBX. */
   callRequestListOpen(of: { pbx: string; atUs: number }): Promise<CallRequestRecord[]>

@@ -30,7 +30,7 @@ export type ReplayedEvent = {
   readonly callId: string
   readonly name: EventKind
   readonly sequence: number
-  /** The pending delivery of this event to this webhook; `null`: there is none. */
+  /** The pending delivery of this event to this webhook, or `null`. */
   readonly pendingId: number | null
 }
 

@@ -21,7 +21,7 @@ function* takeOwnerRequests(webhookIds: readonly number[]): Work<OwnerRequest[]>
     .map(({ webhookId, deliveryId }) => ({ webhookId, deliveryId }))
 }
 
-/** The requests of a node to the one that sends to a webhook. */
+/** The requests of a node to the node that sends to a webhook. */
 export const OWNER_REQUESTS: Declarations<Pick<QueueStore, 'ownerRequestAdd' | 'ownerRequestTake'>> = {
   ownerRequestAdd: write(addOwnerRequest),
   // It runs after every change by another process, nearly always in vain.

@@ -20,7 +20,7 @@ const UNSEEN_US = 60 * SECOND
 const KEEP_US = 24 * 60 * MINUTE
 const TOO_LATE = 'the request waited too long, so that nothing was dialled'
 
-/** The clock of the database, since those of the nodes differ; SQLite is used by one machine. */
+/** The clock of the database, since the nodes' clocks differ; SQLite is used by one machine. */
 const now = (atUs: number): SQL =>
   either({
     sqlite: sql`${atUs}`,

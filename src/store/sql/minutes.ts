@@ -7,6 +7,15 @@ import { minutes, quarters } from './tables.ts'
 
 // Each node of a cluster saves its own figures.
 
+/** Returns the columns that minutes and quarters have in common. */
+const countColumns = (figures: readonly Omit<QuarterFigures, 'quarter'>[]) => ({
+  events: integers(figures.map(({ events }) => events)),
+  delivered: integers(figures.map(({ delivered }) => delivered)),
+  failed_attempts: integers(figures.map(({ failedAttempts }) => failedAttempts)),
+  failed_probes: integers(figures.map(({ failedProbes }) => failedProbes)),
+  latencies: texts(figures.map(({ latencies }) => JSON.stringify(latencies))),
+})
+
 type Save = Parameters<StatisticsStore['minuteSave']>[0]
 
 function* saveMinutes({ figures, beforeMinute }: Save): Work<void> {
@@ -16,11 +25,7 @@ function* saveMinutes({ figures, beforeMinute }: Save): Work<void> {
     minute: numbers(({ minute }) => minute),
     account_id: numbers(({ accountId }) => accountId),
     webhook_id: numbers(({ webhookId }) => webhookId),
-    events: numbers(({ events }) => events),
-    delivered: numbers(({ delivered }) => delivered),
-    failed_attempts: numbers(({ failedAttempts }) => failedAttempts),
-    failed_probes: numbers(({ failedProbes }) => failedProbes),
-    latencies: texts(figures.map(({ latencies }) => JSON.stringify(latencies))),
+    ...countColumns(figures),
   })
   yield* run(sql`
     INSERT INTO minutes (${onPostgres(sql`node,`)} minute, account_id, webhook_id, events, delivered, failed_attempts,
@@ -39,11 +44,7 @@ function* saveQuarters({ figures, beforeQuarter }: SaveQuarters): Work<void> {
   const saved = tableOf('f', {
     quarter: numbers(({ quarter }) => quarter),
     account_id: numbers(({ accountId }) => accountId),
-    events: numbers(({ events }) => events),
-    delivered: numbers(({ delivered }) => delivered),
-    failed_attempts: numbers(({ failedAttempts }) => failedAttempts),
-    failed_probes: numbers(({ failedProbes }) => failedProbes),
-    latencies: texts(figures.map(({ latencies }) => JSON.stringify(latencies))),
+    ...countColumns(figures),
   })
   // The accounts that have new figures: old ones of others are deleted when they have some again.
   yield* run(sql`

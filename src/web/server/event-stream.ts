@@ -28,7 +28,7 @@ type StreamOptions = {
   subjectsOf: (rows: readonly DeliveryRow[]) => Promise<(row: DeliveryRow) => string>
   /** Returns the converter to the ids that clients see. */
   openIds: () => Promise<OpaqueIds>
-  /** Returns the live calls; what they consist of is made when it is read. */
+  /** Returns the live calls; their parts are made when they are read. */
   liveCalls: (accountId: number) => Iterable<{ call: Call }>
   /** Reads the live calls of other nodes. */
   refreshCalls: () => Promise<void>

@@ -26,7 +26,7 @@ const STAGE = [
   'result',
   'forwarded_to',
 ]
-/** Returns the columns of an object; one that may be `null` has them too. */
+/** Returns the columns of an object; an object that may be `null` has them too. */
 const columnsOf = (schema: TSchema): string[] =>
   Object.entries<TSchema>(schema.properties ?? {}).flatMap(([key, field]) => {
     const object = TypeGuard.IsUnion(field) ? field.anyOf.find((one) => TypeGuard.IsObject(one)) : field

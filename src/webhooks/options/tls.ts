@@ -97,7 +97,7 @@ function certificatesIn(pem: string): readonly [X509Certificate, ...X509Certific
   }
 }
 
-/** Returns a private key, or why a text is none. */
+/** Returns a private key, or why a text is no private key. */
 function keyIn(pem: string): KeyObject | string {
   if (/ENCRYPTED/.test(pem)) return HAS_PASSPHRASE
   try {
