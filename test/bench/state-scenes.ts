@@ -64,7 +64,7 @@ function startManyTrunks(): ScenePbx {
   const names = Array.from({ length: TRUNKS }, (_, at) => `carrier${at}`)
   const row = (name: string): string =>
     `Event: OutboundRegistrationDetail\nObjectName: ${name}\nEndpoint: ${name}\nClientUri: sip:a@${name}\nServerUri: sip:${name}\nStatus: Registered`
-  const pbx = startListedAsterisk({ PJSIPShowRegistrationsOutbound: names.map(row) }, {})
+  const pbx = startListedAsterisk({ PJSIPShowRegistrationsOutbound: names.map(row), QueueStatus: [] }, {})
   const registry = (name: string, Status: string): string =>
     amiEvent('Registry', { ChannelType: 'PJSIP', Username: `sip:a@${name}`, Domain: `sip:${name}`, Status })
   const rounds = ['Rejected', 'Registered'].map((status) => names.map((name) => registry(name, status)).join(''))
