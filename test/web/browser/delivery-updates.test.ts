@@ -2,6 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import type { Delivery } from '../../../src/deliveries/log/model.ts'
 import type { Call } from '../../../src/events/bodies.ts'
 import {
+  bodySearchOf,
   type DeliveryFilters,
   matchesFilters,
   newDeliveries,
@@ -80,3 +81,13 @@ test.each<[string, DeliveryFilters, boolean]>([
 
 test('a number matches nothing of a call that is not known', () =>
   expect(matchesFilters({ number: '+4930123' }, delivery('1'), undefined)).toBe(false))
+
+test.each([
+  ['call.result=busy', { 'body.call.result': 'busy' }],
+  ['body.call.from.number = +49 30', { 'body.call.from.number': '+49 30' }],
+  ['data.name=custom', { 'body.name': 'custom' }],
+  ['+4930123456', null],
+  ['=1', null],
+  ['call.result=', null],
+  [undefined, null],
+] as const)('the search %j', (q, expected) => expect(bodySearchOf(q)).toEqual(expected))

@@ -387,7 +387,7 @@ describe.skipIf(CHROMIUM === undefined)('the page, in a browser (needs chromium)
         .getByRole('link', { name: / calls / })
         .getAttribute('href')) ?? ''
     const shortId = decodeURIComponent(address).slice(-8)
-    const search = page.getByLabel('Number or end of a call id')
+    const search = page.getByLabel('Number, call id or path=value')
     await search.fill(shortId)
     await page.waitForURL(/q=/)
     await rows.first().waitFor()
@@ -399,6 +399,11 @@ describe.skipIf(CHROMIUM === undefined)('the page, in a browser (needs chromium)
     await search.fill('15551230001')
     await page.waitForURL(/q=15551230001/)
     await rows.first().waitFor()
+    await search.fill('call.from.number=15551230001')
+    await page.waitForURL(/call.from.number/)
+    await rows.first().waitFor()
+    // They could only be sent again together with others.
+    expect(await page.getByRole('button', { name: 'Send all failed' }).count()).toBe(0)
     await search.fill('15551239999')
     await page.getByText('No delivery is like that').waitFor()
     await page.getByRole('link', { name: 'Show all' }).click()
@@ -408,7 +413,7 @@ describe.skipIf(CHROMIUM === undefined)('the page, in a browser (needs chromium)
   test('a filter that changes while another one is typed stays', async () => {
     const { page } = seen
     await open('#/deliveries')
-    await page.getByLabel('Number or end of a call id').waitFor()
+    await page.getByLabel('Number, call id or path=value').waitFor()
     // The search for typed text begins after a pause; the state is chosen within it.
     await page.evaluate(`new Promise((resolve) => {
       const search = document.querySelector('input[type=search]')

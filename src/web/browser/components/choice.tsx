@@ -74,10 +74,16 @@ export function Menulist({ label, value, options, onChange }: ChoiceProps) {
 /** A search starts once the typing has paused for this long. */
 const TYPING_PAUSE_MS = 300
 
-type SearchProps = { readonly label: string; readonly value: string; readonly onChange: (value: string) => void }
+type SearchProps = {
+  readonly label: string
+  /** What can be searched for, where the label has no room for it. */
+  readonly title?: string
+  readonly value: string
+  readonly onChange: (value: string) => void
+}
 
 /** Shows a field for a search. */
-export function Search({ label, value, onChange }: SearchProps) {
+export function Search({ label, title, value, onChange }: SearchProps) {
   const [typed, setTyped] = useState(value)
   useEffect(() => setTyped(value), [value])
   useEffect(() => {
@@ -92,6 +98,7 @@ export function Search({ label, value, onChange }: SearchProps) {
         type="search"
         aria-label={label}
         placeholder={label}
+        title={title}
         value={typed}
         onInput={(event) => setTyped(event.currentTarget.value)}
       />

@@ -8,6 +8,14 @@ export type DeliveryFilters = Readonly<
   Partial<Record<'state' | 'event' | 'url' | 'call_id' | 'number' | 'since' | 'until', string | undefined>>
 >
 
+/**
+ * Returns the parameter for a search for a value of the body, such as `call.result=busy`; `null` for any other search.
+ */
+export function bodySearchOf(q: string | undefined): Readonly<Record<string, string>> | null {
+  const { 1: path, 2: value } = /^(?:body\.|data\.)?([a-z]\w*(?:\.\w+)*) ?= ?(.+)$/i.exec(q ?? '') ?? []
+  return path === undefined || value === undefined ? null : { [`body.${path}`]: value }
+}
+
 /** Returns the listed deliveries as they are after these changes; the very same list if none of them changed. */
 export function updateDeliveries(items: readonly Delivery[], changes: readonly Delivery[]): readonly Delivery[] {
   const byId = new Map(changes.map((delivery) => [delivery.id, delivery]))

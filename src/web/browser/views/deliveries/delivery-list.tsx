@@ -14,7 +14,13 @@ import { showToast } from '../../components/toast.tsx'
 import { WebhookLabel } from '../../components/webhook-label.tsx'
 import { errorText, request } from '../../lib/api.ts'
 import { liveState, overview, subscribeDeliveries } from '../../lib/connection.ts'
-import { type DeliveryFilters, matchesFilters, newDeliveries, updateDeliveries } from '../../lib/delivery-updates.ts'
+import {
+  bodySearchOf,
+  type DeliveryFilters,
+  matchesFilters,
+  newDeliveries,
+  updateDeliveries,
+} from '../../lib/delivery-updates.ts'
 import { deliveryState, describeProgress } from '../../lib/delivery-words.ts'
 import { pickFilters } from '../../lib/filters.ts'
 import { dayHeading, humanize, pluralize } from '../../lib/format.ts'
@@ -43,8 +49,9 @@ export function DeliveryList() {
   const filters: Filters = pickFilters(useObservable(currentRoute).query, FILTERS)
   const webhooks = useObservable(overview)?.webhooks ?? []
   const query = queryOf(filters, webhooks)
-  const list = usePagedList<Delivery>('/integration/delivery', query)
-  const newCount = useNewDeliveries(list, query)
+  const inBody = bodySearchOf(filters.q)
+  const list = usePagedList<Delivery>('/integration/delivery', { ...query, ...inBody })
+  const newCount = useNewDeliveries(list, query, inBody === null)
   const [confirming, setConfirming] = useState(false)
   const set = (changes: Partial<Record<keyof Filters, string>>) =>
     // A field calls this after a pause in the typing: by then another filter may have changed.
@@ -54,18 +61,26 @@ export function DeliveryList() {
     <div class="view list">
       <header class="head">
         <h1>Deliveries</h1>
-        <div class="actions push">
-          <button type="button" class="button" onClick={() => setConfirming(true)}>
-            <Icon name="retry" />
-            <span>
-              Send all {state}
-              <span class="wide-only"> again</span>
-            </span>
-          </button>
-        </div>
+        {/* What is found by its body cannot be sent again all at once. */}
+        {inBody === null ? (
+          <div class="actions push">
+            <button type="button" class="button" onClick={() => setConfirming(true)}>
+              <Icon name="retry" />
+              <span>
+                Send all {state}
+                <span class="wide-only"> again</span>
+              </span>
+            </button>
+          </div>
+        ) : null}
       </header>
       <search class="bar" aria-label="Filter the deliveries">
-        <Search label="Number or end of a call id" value={filters.q ?? ''} onChange={(q) => set({ q })} />
+        <Search
+          label="Number, call id or path=value"
+          title="A number, the end of a call's id, or a value of the body by its path, such as call.result=busy"
+          value={filters.q ?? ''}
+          onChange={(q) => set({ q })}
+        />
         <div class="bar-more">
           <Range query={filters} onChange={set} />
           <Menulist
@@ -122,7 +137,7 @@ function queryOf(filters: Filters, webhooks: readonly WebhookHealth[]): Delivery
     // An unknown one is asked for as it is: nothing matches it.
     url: webhook === undefined ? undefined : (webhooks.find((one) => webhookKey(one) === webhook)?.url ?? webhook),
     call_id: callId ?? (isId ? q : undefined),
-    number: isId ? undefined : q,
+    number: isId || bodySearchOf(q) !== null ? undefined : q,
   }
 }
 
@@ -158,13 +173,15 @@ function ConfirmRetry({ state, query, onDone, onClose }: ConfirmRetryProps) {
 const MAX_NEW = 1_000
 
 /** Follows the stream: changes listed deliveries in place, and returns how many new ones match the filters. */
-function useNewDeliveries(list: PagedList<Delivery>, filters: DeliveryFilters): number {
+/** `isKnown`: whether a change says all that the filters compare; without it none is counted. */
+function useNewDeliveries(list: PagedList<Delivery>, filters: DeliveryFilters, isKnown: boolean): number {
   const [newIds, setNewIds] = useState<ReadonlySet<string>>(new Set())
   const { items } = list
   useEffect(() => {
     setNewIds(new Set())
     if (items === null) return
     const matches = (delivery: Delivery) => {
+      if (!isKnown) return false
       const event = liveState.get().feed.find(({ id }) => id === delivery.event_id)
       const call = event?.body && isOfCall(event.body) ? event.body.data.call : undefined
       return matchesFilters(filters, delivery, call)
