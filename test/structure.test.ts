@@ -319,18 +319,17 @@ describe('only', () => {
 
 /** The modules and files that are called pure. Each pattern matches at least one file. */
 const PURE: readonly RegExp[] = [
-  /^lib\/(fault|time|pbx-url)\.ts$/,
+  /^lib\/(fault|time)\.ts$/,
   /^events\//,
   /^store\/list-etag\.ts$/,
   /^cluster\/(leases|shares)\.ts$/,
   /^outbound\/(address-guard|circuit-breaker|outcome|signature)\.ts$/,
   /^flows\/(flow-machine|step-url|model)\.ts$/,
-  /^deliveries\/policy\/(retry-policy|extra-window)\.ts$/,
   /^deliveries\/queue\//,
   /^calls\/signal\.ts$/,
   /^calls\/tracker\//,
   /^recordings\/(sources\/recording-path|byte-range|link-signature|audio-type)\.ts$/,
-  /^pbx\/endpoints\//,
+  /^pbx\/(source|endpoints)\//,
   /^pbx\/(ami|esl)\/(decoder|event-shapes|translator\/[\w-]+)\.ts$/,
 ]
 const isPure = (path: string) => PURE.some((pattern) => pattern.test(path))

@@ -1,6 +1,6 @@
 import type { StoredEvent } from '../../store/operations/calls.ts'
 import type { PendingDelivery } from '../../store/operations/queue.ts'
-import type { NextStep } from '../policy/retry-policy.ts'
+import type { NextStep } from './retry-policy.ts'
 
 /**
  * A pending delivery in memory. Pure, and the only code that changes it: every move is asserted.

@@ -1,10 +1,9 @@
 import { newFifo } from '../../lib/fifo.ts'
 import { type BreakerChange, MAX_WINDOW, recordOutcome } from '../../outbound/circuit-breaker.ts'
 import { type Outcome, requestsOf } from '../../outbound/outcome.ts'
-import { noteEnded, noteFull, notePassed } from '../policy/extra-window.ts'
-import { createRunningTime, type RunningTime } from '../policy/running-time.ts'
 import { type Capacity, CLASSES, type Class, createCapacity, type Slot } from './capacity.ts'
 import type { LoadedDelivery } from './delivery.ts'
+import { noteEnded, noteFull, notePassed } from './extra-window.ts'
 import {
   defer,
   mayBegin as mayBeginAt,
@@ -19,6 +18,7 @@ import {
   suspend,
   type WebhookTiming,
 } from './pace.ts'
+import { createRunningTime, type RunningTime } from './running-time.ts'
 import { newWebhookQueue, type WebhookQueue } from './webhook-queue.ts'
 
 /** One attempt on a delivery that is in flight; or, where `from` is `trial`, a turn of its flow that sends nothing. */

@@ -1,6 +1,5 @@
 import { newFifo } from '../../lib/fifo.ts'
 import { type CircuitBreaker, newCircuitBreaker } from '../../outbound/circuit-breaker.ts'
-import { type ExtraWindow, newExtraWindow } from '../policy/extra-window.ts'
 import {
   hasFirstAttempt,
   headMayNeedNone,
@@ -15,6 +14,7 @@ import {
   takeUrgent,
 } from './call-lane.ts'
 import { beginAttempt, beginTrial, type LoadedDelivery } from './delivery.ts'
+import { type ExtraWindow, newExtraWindow } from './extra-window.ts'
 import { newPace, type Pace } from './pace.ts'
 
 /**

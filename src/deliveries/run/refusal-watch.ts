@@ -16,7 +16,7 @@ import {
   type Refusals,
   refusingSinceUs,
   restoreRefusing,
-} from '../policy/refusals.ts'
+} from '../queue/refusals.ts'
 import { type Observer, silent } from '../sending/observer.ts'
 
 /** Called when a webhook refuses, and when it accepts again; `ended`: why it is no longer watched. */

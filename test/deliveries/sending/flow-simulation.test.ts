@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { OWNS_EVERYTHING } from '../../../src/cluster/ownership.ts'
-import { nextStep } from '../../../src/deliveries/policy/retry-policy.ts'
 import { newDelivery } from '../../../src/deliveries/queue/delivery.ts'
+import { nextStep } from '../../../src/deliveries/queue/retry-policy.ts'
 import type { Authorizer } from '../../../src/flows/authorizer.ts'
 import { flowOfSteps, type NewStep, type Step, type StepEvent } from '../../../src/flows/model.ts'
 import type { StepData, StepRenderer } from '../../../src/flows/step-renderer.ts'

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { createRunningTime } from '../../../src/deliveries/policy/running-time.ts'
+import { createRunningTime } from '../../../src/deliveries/queue/running-time.ts'
 import { MILLISECOND } from '../../../src/lib/time.ts'
 
 const ms = (count: number): number => count * MILLISECOND

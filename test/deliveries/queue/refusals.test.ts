@@ -5,7 +5,7 @@ import {
   newRefusals,
   noteAnswer,
   refusingSinceUs,
-} from '../../../src/deliveries/policy/refusals.ts'
+} from '../../../src/deliveries/queue/refusals.ts'
 
 const KINDS = { r: 'refused', a: 'accepted', o: 'other', '-': 'none' } as const satisfies Record<string, AnswerKind>
 

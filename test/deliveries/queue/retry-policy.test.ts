@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { DEFAULT_SCHEDULE_MS, type NextStep, nextStep } from '../../../src/deliveries/policy/retry-policy.ts'
+import { DEFAULT_SCHEDULE_MS, type NextStep, nextStep } from '../../../src/deliveries/queue/retry-policy.ts'
 import { SECOND } from '../../../src/lib/time.ts'
 import { type Outcome, parseRetryAfter } from '../../../src/outbound/outcome.ts'
 
