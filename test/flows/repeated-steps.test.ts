@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { OWNS_EVERYTHING } from '../../src/cluster/ownership.ts'
-import { nextStep } from '../../src/deliveries/queue/retry-policy.ts'
 import type { LoadedDelivery } from '../../src/deliveries/queue/delivery.ts'
+import { nextStep } from '../../src/deliveries/queue/retry-policy.ts'
 import { flowOfSteps, type NewStep } from '../../src/flows/model.ts'
 import type { StepRenderer } from '../../src/flows/step-renderer.ts'
 import type { SendStep, StepAnswer } from '../../src/flows/step-request.ts'
