@@ -39,7 +39,7 @@ type Dependencies = {
   readonly callsOfNumber: (accountId: number, number: string) => Promise<readonly string[]>
   /** Waits until the limits of the running service allow a request; absent where no service runs. */
   readonly reserve: Parameters<typeof deliveryApi>[1]['reserve']
-  /** Called after numbers were erased, to forget who they are. */
+  /** Called after numbers were erased, to forget their contacts. */
   readonly onErased: () => void
   /** Called after a replay was added. */
   readonly onReplay: () => void

@@ -30,7 +30,7 @@ const password = t.String({
 })
 const name = nameSchema(`The name of the user, ${MAX_NAME_CHARACTERS} characters at most`)
 
-/** An account, with the numbers of what belongs to it. */
+/** An account, with the numbers of its users, webhooks and PBXs. */
 export const Account = t.Object({
   name: t.String({ description: 'The name of the account' }),
   users: count('The number of its users'),

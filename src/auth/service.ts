@@ -56,7 +56,7 @@ export function createAuthService({
     session: sessions.get,
     forget,
     onRevoked: revocations.watch,
-    /** Returns whether a token is valid; the operator's, which `tokenOf` returns, always is. */
+    /** Returns whether a token is valid; the operator's token, which `tokenOf` returns, always is. */
     isValid,
     tokenOf: (request: Request, token: string | undefined): string =>
       operators?.nameOf(request) === undefined ? (token ?? '') : operatorsToken,

@@ -2,7 +2,7 @@ import { SWITCH_NAMES } from '../events/kinds.ts'
 import type { WebhookEntry } from './operations/webhooks.ts'
 
 /**
- * Returns the list's entity tag (RFC 9110, 8.8.3), strong: the same list has the same one, regardless of the order of
+ * Returns the list's entity tag (RFC 9110, 8.8.3), strong: the same list has the same tag, regardless of the order of
  * its fields.
  */
 export function etagOf(list: readonly WebhookEntry[]): string {

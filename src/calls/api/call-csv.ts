@@ -13,7 +13,7 @@ function columnsOf(schema: TSchema, path: readonly string[], name: string): Colu
   return Object.entries(fields).flatMap(([key, field]) => columnsOf(field, [...path, key], `${name}_${key}`))
 }
 
-/** Returns the object that a schema is, by itself or beside `null`. */
+/** Returns the schema of the object that a schema describes, by itself or beside `null`. */
 function objectIn(schema: TSchema): TSchema | undefined {
   if (schema.type === 'object') return schema.properties === undefined ? undefined : schema
   const either: readonly TSchema[] = schema.anyOf ?? []

@@ -31,7 +31,7 @@ const CALLS_A_STEP = 50
 
 type Dependencies = {
   readonly store: Pick<Store, 'contacts' | 'maintenance' | 'recordings'>
-  /** Called after numbers were erased, to forget who they are. */
+  /** Called after numbers were erased, to forget their contacts. */
   readonly onErased: () => void
 }
 

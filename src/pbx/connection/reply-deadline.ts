@@ -1,6 +1,6 @@
-/** How often it is checked whether all bytes are decoded. */
+/** The pause between two checks whether all bytes are decoded. */
 const AGAIN_MS = 250
-/** A PBX that floods for longer and does not reply is not awaited any longer. */
+/** The longest flood behind which a reply is awaited. */
 const MAX_BEHIND_MS = 60_000
 
 /**

@@ -20,8 +20,8 @@ export function createMaintenanceStore({
 }
 
 /**
- * Returns the damage of the store's file, in SQLite's words, or else how its schema differs from the one that its
- * version makes; empty if there is neither. `brief`: the schema only, whatever the size of the file.
+ * Returns the damage of the store's file, in SQLite's words, or else how its schema differs from the schema of
+ * its version; empty without a difference. `brief`: the schema only, whatever the size of the file.
  */
 function fileFaults(tx: Tx, extent: 'brief' | 'whole'): string[] {
   const rows = extent === 'brief' ? [] : prepared<{ quick_check: string }, []>(tx, 'PRAGMA quick_check(5)').all()

@@ -60,7 +60,7 @@ const MIGRATIONS: readonly Migration[] = [
 /** The version of the schema that this program uses. */
 export const NEWEST_VERSION = MIGRATIONS.at(-1)?.to ?? 0
 
-/** Returns whether a version can be migrated: of some that no release had, no way leads on. */
+/** Returns whether a version can be migrated: a few versions that no release had cannot. */
 export const isMigrated = (version: number): boolean => version === 0 || MIGRATIONS.some(({ to }) => to === version)
 
 /** Returns the migrations after a version, up to another one. */

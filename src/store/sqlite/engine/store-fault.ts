@@ -67,7 +67,7 @@ export function storeFault(kind: StoreFaultKind, path: string, cause?: unknown):
 }
 
 /**
- * Makes each operation of a group reject with Fault `unavailable` where a read failed for want of the store. Writes
+ * Makes each operation of a group reject with Fault `unavailable` where a read failed because of the store. Writes
  * reject so already.
  */
 export function withReadFaults<Group extends object>(group: Group, path: string): Group {
@@ -80,7 +80,7 @@ export function withReadFaults<Group extends object>(group: Group, path: string)
     name,
     (...args: unknown[]) => operation(...args).catch(refuse),
   ])
-  // fromEntries forgets which operations there are: these are all of the group, each with its own arguments and result.
+  // Object.fromEntries loses the type: these are all operations of the group, each with its own arguments and result.
   return Object.fromEntries(guarded) as Group
 }
 
