@@ -1,7 +1,9 @@
 import { useState } from 'preact/hooks'
+import { PBX_FACTS } from '../../../../pbx/source/pbx-facts.ts'
 import { Loading } from '../../components/empty-state.tsx'
 import { ErrorMessage } from '../../components/error-message.tsx'
 import { Icon } from '../../components/icon.tsx'
+import { Time } from '../../components/time.tsx'
 import { showToast } from '../../components/toast.tsx'
 import { type PbxFields, pbxFieldsOf } from '../../lib/pbx-fields.ts'
 import { usePbxs } from '../../lib/pbx-store.ts'
@@ -54,10 +56,26 @@ function PbxContent({ pbx, fields, onChange, onSaved }: ContentProps) {
     <>
       {pbx.error === null ? null : <ErrorMessage text={pbx.error} />}
       {pbx.source === 'settings' || fields === null ? (
-        <p class="note">
-          <Icon name="alert" />
-          This PBX is set with --pbx: change that setting, and restart the service.
-        </p>
+        <>
+          <dl class="facts">
+            <dt>Kind</dt>
+            <dd>{PBX_FACTS[pbx.kind].title}</dd>
+            <dt>Address</dt>
+            <dd class="mono">{pbx.address}</dd>
+            <dt>Account</dt>
+            <dd>{pbx.account ?? 'by its customers'}</dd>
+            <dt>Calls now</dt>
+            <dd>{pbx.calls.toLocaleString('en')}</dd>
+            <dt>Since</dt>
+            <dd>
+              <Time at={pbx.since} />
+            </dd>
+          </dl>
+          <p class="note">
+            <Icon name="alert" />
+            This PBX is set with --pbx: change that setting, and restart the service.
+          </p>
+        </>
       ) : (
         <>
           <p class="hint">

@@ -64,9 +64,7 @@ export function WebhooksView({ id }: { id: string | null }) {
       <header class="head">
         <h1>Webhooks</h1>
         {all === null || shown === null || all.length === 0 ? null : (
-          <p>
-            {shown.length} of {all.length}
-          </p>
+          <p>{shown.length === all.length ? all.length : `${shown.length} of ${all.length}`}</p>
         )}
         <div class="actions push">
           <button type="button" class="button" onClick={() => setLooksUp(true)}>
