@@ -85,7 +85,9 @@ export function noteDialAnswered(state: TrackerState, { dial }: Channel, atUs: n
 
 /** Notes that a list shows the party of a dial as answered. */
 export function noteFoundAnswered(state: TrackerState, { dial }: Channel): void {
-  if (dial !== null) dial.answeredUs = state.atUs
+  if (dial === null) return
+  dial.answeredUs = state.atUs
+  dial.foundAnswered = true
 }
 
 /** The end of a dial without an answer. */

@@ -2,16 +2,13 @@ import type { At, SnapshotChannel } from '../../signal.ts'
 import { noteDialledFrom, noteFoundAnswered, noteRinging } from '../facts/dials.ts'
 import { destination, noteMove } from '../facts/places.ts'
 import { noteListedGroup, noteRungAll } from '../facts/ringing.ts'
-import { arrange } from '../rules/arrange.ts'
 import { openQueue } from '../rules/dial-stages.ts'
 import { compareHold } from '../rules/holds.ts'
 import { resyncRecordings } from '../rules/recordings.ts'
-import { noteAnswer } from '../rules/stages.ts'
 import { callOf, channelOf, leaveBridge, markChanged, markUnplaced, noteHeard } from '../state/registry.ts'
-import { noteStageAnswered, noteStageRang } from '../state/stage-moves.ts'
+import { noteStageRang } from '../state/stage-moves.ts'
 import { type Channel, isUp, isVirtual, type TrackerState } from '../state/state.ts'
 import { noteTenant } from '../state/tenants.ts'
-import { noteUnseen } from '../state/unseen.ts'
 import { type Listing, listingOf } from './listing.ts'
 import { addListed, addUnseenStage, callerOf, enterListed, noteActivity } from './unseen-calls.ts'
 import { relateConsultation } from './unseen-consultations.ts'
@@ -109,15 +106,11 @@ function catchUp(state: TrackerState, channel: Channel, row: SnapshotChannel): v
   const isOwn = !row.callee && !dial.paged
   if (row.up && (row.bridge !== null || isOwn)) {
     noteStageRang(stage, null)
-    noteStageAnswered(stage, null)
     noteFoundAnswered(state, channel)
     const party = channelOf(state, stage.source)
     if (row.answeredGroup !== undefined && party !== undefined && openQueue(call, party) === undefined)
       noteListedGroup(state, party, row.answeredGroup)
     markUnplaced(state, call)
-    arrange(state, call)
-    noteAnswer(state, call, stage, { leg: channel, enteredUs: state.atUs })
-    noteUnseen(call)
     markChanged(state, call)
   } else if (row.ringing && !stage.rang) {
     noteStageRang(stage, null)

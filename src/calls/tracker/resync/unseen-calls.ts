@@ -2,13 +2,12 @@ import type { At, SnapshotChannel } from '../../signal.ts'
 import { noteDialPlace, noteFoundAnswered, noteFoundDialled } from '../facts/dials.ts'
 import { destination, startAt } from '../facts/places.ts'
 import { noteListedGroup } from '../facts/ringing.ts'
-import { arrange, place } from '../rules/arrange.ts'
+import { place } from '../rules/arrange.ts'
 import { endMissingMembers } from '../rules/channels.ts'
 import { openQueue, ringAgain, rungBefore, stageOfOtherDevice } from '../rules/dial-stages.ts'
 import { beginClickToCall, beginUnseen, beginWithCaller, decideDirectionByDial } from '../rules/direction.ts'
 import { enterConference } from '../rules/linked-calls.ts'
 import { joinQueue, leaveQueue } from '../rules/queues.ts'
-import { noteAnswer } from '../rules/stages.ts'
 import { newChannel } from '../state/initial-state.ts'
 import {
   callByLinkedId,
@@ -25,7 +24,7 @@ import {
   putChannel,
   stageOf,
 } from '../state/registry.ts'
-import { addLeg, addStage, noteBegin, noteStageAnswered, noteStageRang } from '../state/stage-moves.ts'
+import { addLeg, addStage, noteBegin, noteStageRang } from '../state/stage-moves.ts'
 import {
   type Call,
   type Channel,
@@ -217,13 +216,7 @@ export function addUnseenStage(
   }
   if (call.root === null && party === null) beginUnseen(call, channel)
   decideDirectionByDial(state, call, channel, party)
-  if (row.up && (row.bridge !== null || !row.callee)) {
-    noteFoundAnswered(state, channel)
-    noteStageAnswered(stage, null)
-    noteUnseen(call)
-    arrange(state, call)
-    noteAnswer(state, call, stage, { leg: channel, enteredUs: state.atUs })
-  }
+  if (row.up && (row.bridge !== null || !row.callee)) noteFoundAnswered(state, channel)
   markChanged(state, call)
 }
 

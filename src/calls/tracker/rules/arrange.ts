@@ -134,7 +134,7 @@ function ringOf(state: TrackerState, call: Call, stage: Stage): Ring | undefined
   const chain = first.dial?.paged === true ? pagerOf(state, stage.source) : diallersOf(state, first)
   const mayBeQueue = call.queues.length > 0 && isRungByQueue(state, first)
   const queue = mayBeQueue ? queueAt(call, stage, chain, rang) : undefined
-  return ringFrom(stage, chain, queue, { rang, over: latest(legs, goneAt), isWeak: false })
+  return ringFrom(stage, chain, queue, { rang, over: latest(legs, goneAt), legs })
 }
 
 /** A dial for which the PBX created no channel. */
@@ -145,7 +145,7 @@ function failedRing(state: TrackerState, call: Call, stage: Stage): Ring | undef
   // After all that began at the same microsecond.
   const at = { us: stage.startedUs ?? 0, seq: stage.failedSeq ?? Number.MAX_SAFE_INTEGER }
   const rang = { from: at, until: at }
-  return ringFrom(stage, chain, queueAt(call, stage, chain, rang), { rang, over: at, isWeak: true })
+  return ringFrom(stage, chain, queueAt(call, stage, chain, rang), { rang, over: at })
 }
 
 /** A queue that is the member of a group, or of another queue: a virtual half stands in it. */
@@ -156,8 +156,12 @@ function visitOf(state: TrackerState, call: Call, stage: Stage): Ring | undefine
   const chain = behind(state, half)
   const until = visit.leftUs === null ? null : { us: visit.leftUs, seq: 0 }
   const rang = { from: { us: visit.joinedUs, seq: 0 }, until }
-  return ringFrom(stage, chain, queueAt(call, stage, chain, rang), { rang, over: until, isWeak: true })
+  return ringFrom(stage, chain, queueAt(call, stage, chain, rang), { rang, over: until })
 }
+
+/** Returns whether a party was answered, or a list shows that one of its devices was. */
+const isAnswered = ({ answered }: Stage, legs: readonly Channel[]): boolean =>
+  answered || legs.some(({ dial }) => dial?.foundAnswered === true)
 
 type Times = Pick<Ring, 'from' | 'until'>
 
@@ -165,7 +169,7 @@ function ringFrom(
   stage: Stage,
   chain: readonly Dialler[],
   queue: QueueState | undefined,
-  { rang: { from, until }, over, isWeak }: { rang: Times; over: Stamp | null; isWeak: boolean },
+  { rang: { from, until }, over, legs = [] }: { rang: Times; over: Stamp | null; legs?: readonly Channel[] },
 ): Ring {
   return {
     stage: stage.id,
@@ -175,8 +179,8 @@ function ringFrom(
     from,
     until,
     over,
-    isAnswered: stage.answered,
-    isWeak,
+    isAnswered: isAnswered(stage, legs),
+    isWeak: legs.length === 0,
   }
 }
 
@@ -232,7 +236,7 @@ const earlier = (one: Stamp | null, other: Stamp | null): Stamp | null =>
 function rangUntil(state: TrackerState, stage: Stage, leg: Channel): Stamp | null {
   const { dial } = leg
   let first = goneAt(leg)
-  if (stage.answered) first = earlier({ us: stage.answeredUs ?? 0, seq: dial?.answeredSeq ?? 0 }, first)
+  if (isAnswered(stage, [leg])) first = earlier({ us: stage.answeredUs ?? 0, seq: dial?.answeredSeq ?? 0 }, first)
   if (dial?.endedUs != null) first = earlier(first, { us: dial.endedUs, seq: dial.endedSeq })
   if (leg.missingUs !== null) first = earlier(first, { us: leg.missingUs, seq: 0 })
   for (const half of halvesBefore(state, leg)) first = earlier(first, goneAt(half))

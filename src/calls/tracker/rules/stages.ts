@@ -12,6 +12,7 @@ import {
   type Stage,
   type TrackerState,
 } from '../state/state.ts'
+import { noteUnseen } from '../state/unseen.ts'
 import { isStill } from '../state/waits.ts'
 import { arrange } from './arrange.ts'
 import { placeDial } from './dials.ts'
@@ -88,8 +89,9 @@ function updateLegs(state: TrackerState, call: Call, stage: Stage): void {
       noteIntercom(call, leg)
       nameAgent(state, call)
     }
-    if (dial.answeredUs !== null && !stage.answered && isConfirmed(state, leg)) {
-      noteStageAnswered(stage, dial.answeredUs)
+    if (dial.answeredUs !== null && !stage.answered && (dial.foundAnswered || isConfirmed(state, leg))) {
+      noteStageAnswered(stage, dial.foundAnswered ? null : dial.answeredUs)
+      if (dial.foundAnswered) noteUnseen(call)
       noteAnswer(state, call, stage, { leg, enteredUs: dial.answeredUs })
     }
   }

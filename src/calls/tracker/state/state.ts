@@ -42,6 +42,8 @@ export type Dial = {
   beganArrivedUs: number
   rangUs: number | null
   answeredUs: number | null
+  /** A list shows the answer: it was at `answeredUs` or before. */
+  foundAnswered: boolean
   endedUs: number | null
   result: StageResult | null
   /** The PBX is about to confirm or correct this result. */
