@@ -31,9 +31,13 @@ export function noteDialled(
   dest.dial = dial
 }
 
-/** Notes that a list shows a channel as dialled: when that began was not seen. */
-export function noteFoundDialled(state: TrackerState, dest: Channel, source: string | null): void {
+/**
+ * Notes that a list shows a channel as dialled: when that began was not seen. A channel that took a call over counts as
+ * dialled, but never rang.
+ */
+export function noteFoundDialled(state: TrackerState, dest: Channel, source: string | null, rings: boolean): void {
   dest.dial = newDial(source, null, state.nowUs)
+  dest.dial.foundRinging = rings
   dest.dial.beganSeq = state.seq
 }
 
@@ -81,6 +85,13 @@ export function noteDialAnswered(state: TrackerState, { dial }: Channel, atUs: n
   if (dial === null || dial.answeredUs !== null || dial.endedUs !== null) return
   dial.answeredUs = atUs
   dial.answeredSeq = state.seq
+}
+
+/** Notes that a list shows a phone as ringing, or as having rung. */
+export function noteFoundRinging({ dial }: Channel, atUs: number): void {
+  if (dial === null) return
+  dial.rangUs ??= atUs
+  dial.foundRinging = true
 }
 
 /** Notes that a list shows the party of a dial as answered. */

@@ -1,12 +1,11 @@
 import type { At, SnapshotChannel } from '../../signal.ts'
-import { noteDialledFrom, noteFoundAnswered, noteRinging } from '../facts/dials.ts'
+import { noteDialledFrom, noteFoundAnswered, noteFoundRinging } from '../facts/dials.ts'
 import { destination, noteMove } from '../facts/places.ts'
 import { noteListedGroup, noteRungAll } from '../facts/ringing.ts'
 import { openQueue } from '../rules/dial-stages.ts'
 import { compareHold } from '../rules/holds.ts'
 import { resyncRecordings } from '../rules/recordings.ts'
 import { callOf, channelOf, leaveBridge, markChanged, markUnplaced, noteHeard } from '../state/registry.ts'
-import { noteStageRang } from '../state/stage-moves.ts'
 import { type Channel, isUp, isVirtual, type TrackerState } from '../state/state.ts'
 import { noteTenant } from '../state/tenants.ts'
 import { type Listing, listingOf } from './listing.ts'
@@ -105,7 +104,7 @@ function catchUp(state: TrackerState, channel: Channel, row: SnapshotChannel): v
   // transferred there. Another one has only when it is connected.
   const isOwn = !row.callee && !dial.paged
   if (row.up && (row.bridge !== null || isOwn)) {
-    noteStageRang(stage, null)
+    noteFoundRinging(channel, state.atUs)
     noteFoundAnswered(state, channel)
     const party = channelOf(state, stage.source)
     if (row.answeredGroup !== undefined && party !== undefined && openQueue(call, party) === undefined)
@@ -113,8 +112,7 @@ function catchUp(state: TrackerState, channel: Channel, row: SnapshotChannel): v
     markUnplaced(state, call)
     markChanged(state, call)
   } else if (row.ringing && !stage.rang) {
-    noteStageRang(stage, null)
-    noteRinging(channel, state.atUs)
+    noteFoundRinging(channel, state.atUs)
     markChanged(state, call)
   }
 }

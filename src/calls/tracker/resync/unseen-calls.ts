@@ -24,7 +24,7 @@ import {
   putChannel,
   stageOf,
 } from '../state/registry.ts'
-import { addLeg, addStage, noteBegin, noteStageRang } from '../state/stage-moves.ts'
+import { addLeg, addStage, noteBegin } from '../state/stage-moves.ts'
 import {
   type Call,
   type Channel,
@@ -151,7 +151,7 @@ function pairUnseen(state: TrackerState, channel: Channel, row: SnapshotChannel,
       Object.assign(other, { pair: channel.id, half: pair.half === 1 ? 2 : 1 })
   }
   if (!row.callee) return
-  noteFoundDialled(state, channel, sourceId)
+  noteFoundDialled(state, channel, sourceId, false)
   if (row.up) noteFoundAnswered(state, channel)
 }
 
@@ -196,13 +196,11 @@ export function addUnseenStage(
     target: channel.endpoint.number,
     source: sourceId,
   }
-  noteFoundDialled(state, channel, diallerId)
+  noteFoundDialled(state, channel, diallerId, row.callee || own)
   const same = row.callee && !row.up ? stageOfOtherDevice(state, call, of, channel) : undefined
   const before = row.callee ? rungBefore(state, call, of, channel) : undefined
   if (same === undefined && before?.emitted.ended === true) ringAgain(state, call, before, null)
   const stage = same ?? before ?? addStage(state, call, { ...of, name: channel.endpoint.name, startedUs: null })
-  // A channel that took the call over counts as a caller.
-  if (row.callee || own) noteStageRang(stage, null)
   addLeg(stage, channel, own)
   markUnplaced(state, call)
   const party = channelOf(state, sourceId) ?? null

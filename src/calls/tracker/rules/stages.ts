@@ -84,8 +84,8 @@ function updateLegs(state: TrackerState, call: Call, stage: Stage): void {
     const leg = channelOf(state, id)
     const dial = leg?.dial
     if (leg === undefined || dial === null || dial === undefined) continue
-    if (dial.rangUs !== null && !stage.rang) {
-      noteStageRang(stage, dial.rangUs)
+    if ((dial.rangUs !== null || dial.foundRinging) && !stage.rang) {
+      noteStageRang(stage, dial.foundRinging ? null : dial.rangUs)
       noteIntercom(call, leg)
       nameAgent(state, call)
     }

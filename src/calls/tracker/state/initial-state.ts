@@ -167,6 +167,7 @@ export function newDial(source: string | null, beganUs: number | null, beganArri
     beganArrivedUs,
     rangUs: null,
     answeredUs: null,
+    foundRinging: false,
     foundAnswered: false,
     endedUs: null,
     result: null,

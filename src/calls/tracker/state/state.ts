@@ -42,7 +42,8 @@ export type Dial = {
   beganArrivedUs: number
   rangUs: number | null
   answeredUs: number | null
-  /** A list shows the answer: it was at `answeredUs` or before. */
+  /** A list shows the ringing, or the answer: it was at `rangUs` or `answeredUs`, or before. */
+  foundRinging: boolean
   foundAnswered: boolean
   endedUs: number | null
   result: StageResult | null
