@@ -63,6 +63,24 @@ test.each([
   expect(events.map(({ name }) => name)).toEqual(['dial_ended', 'call_ended', 'call_missed', 'call_saved'])
 })
 
+test('what version 0.2.0 stored of a queue’s dial, of phones rung in turn and of what it had not seen is read', () => {
+  const { call, channels } = ringingCall()
+  const { unseen: _, ...known } = call
+  const earlier = channels.map(({ dial, ...channel }) => {
+    if (dial === null) return { ...channel, dial, inTurn: ['101'] }
+    const { notByQueue: _, ...rest } = dial
+    return { ...channel, dial: { ...rest, byQueue: false } }
+  })
+  const read = readLiveCall(JSON.stringify({ call: { ...known, partial: true }, channels: earlier }))
+  expect(read.call).toStrictEqual({ ...call, unseen: true })
+  expect(read.channels).toStrictEqual(
+    channels.map(({ dial, ...channel }) => ({
+      ...channel,
+      dial: dial === null ? null : { ...dial, notByQueue: true },
+    })),
+  )
+})
+
 test("events after a takeover are later than the earlier process's events, although its clock was an hour ahead", () => {
   const BEHIND_US = START_US - 3_600_000_000
   const { play, rest, state, events } = player()
