@@ -317,11 +317,9 @@ function applyBridged(
   signal: At & Extract<ChannelSignal, { kind: 'bridged' }>,
 ): void {
   if (!isUp(channel)) return
-  enterBridge(state, channel, signal.bridge)
+  enterBridge(state, channel, signal)
   resumeRecordings(state, channel, signal.atUs)
   takePlace(state, channel, channelOf(state, signal.insteadOf ?? null))
-  channel.inConference = signal.conference
-  channel.inHoldingBridge = signal.holding
   if (!signal.holding) unpark(state, channel)
   if (signal.conference) enterConference(state, signal, channel, signal.bridge)
   const others = heardBy(state, channel)

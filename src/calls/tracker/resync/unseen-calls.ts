@@ -230,8 +230,7 @@ export function enterListed(
 ): void {
   if (bridge === null) return
   channel.spoke = true
-  enterBridge(state, channel, bridge)
-  channel.inConference = state.conferences.has(bridge) || activity?.kind === 'conference'
-  channel.inHoldingBridge = false
-  if (channel.inConference) enterConference(state, at, channel, bridge)
+  const conference = state.conferences.has(bridge) || activity?.kind === 'conference'
+  enterBridge(state, channel, { bridge, conference, holding: false })
+  if (conference) enterConference(state, at, channel, bridge)
 }

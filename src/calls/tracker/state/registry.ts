@@ -193,7 +193,8 @@ export function restoreCall(state: TrackerState, call: Call): void {
 export function restoreChannel(state: TrackerState, stored: Channel): void {
   const channel = { ...stored, bridge: null }
   state.channels.set(channel.id, channel)
-  if (stored.bridge !== null) enterBridge(state, channel, stored.bridge)
+  const { bridge, inConference, inHoldingBridge } = stored
+  if (bridge !== null) enterBridge(state, channel, { bridge, conference: inConference, holding: inHoldingBridge })
   if (channel.onHold && isUp(channel)) state.onHold.add(channel.id)
   if (channel.slot !== null && isUp(channel)) state.parked.add(channel.id)
   if (channel.conference !== null) addToConference(state, channel, channel.conference)
@@ -230,10 +231,15 @@ export function forgetCall(state: TrackerState, call: Call): void {
   dropCall(state, call)
 }
 
+/** A bridge that a channel enters: a conference, a place to wait (`holding`), or a conversation. */
+type Entered = { readonly bridge: string; readonly conference: boolean; readonly holding: boolean }
+
 /** Moves a channel into a bridge. */
-export function enterBridge(state: TrackerState, channel: Channel, bridge: string): void {
+export function enterBridge(state: TrackerState, channel: Channel, { bridge, conference, holding }: Entered): void {
   leaveBridge(state, channel)
   channel.bridge = bridge
+  channel.inConference = conference
+  channel.inHoldingBridge = holding
   const members = state.bridges.get(bridge)
   if (members === undefined) state.bridges.set(bridge, [channel.id])
   else members.push(channel.id)
