@@ -118,6 +118,16 @@ describe('what to write into the PBX', () => {
     expect(linesOf('freepbx').slice(0, 3)).toEqual(['[general](+)', 'timestampevents = yes', ''])
   })
 
+  test.each(['asterisk', 'freepbx'] as const)(
+    'says for %s which user only reads, and reloads after all lines',
+    (product) => {
+      const { copies, hint } = pbxSetupOf(withProduct(local, product, ''))
+      // The user of click to call stands above the hint, and may do more than read.
+      expect(hint).toStartWith('The user `hookswitch` can only read.')
+      expect(copies.at(-1)?.text).toBe('asterisk -rx "manager reload"')
+    },
+  )
+
   test('is for FusionPBX no new password, but where to read the one that it has', () => {
     const { caution, copies } = pbxSetupOf({ ...local, product: 'fusionpbx', protocol: 'esl' })
     expect(caution).toContain('Do not change it here')

@@ -46,8 +46,6 @@ const RELOAD_ASTERISK = {
   text: 'asterisk -rx "manager reload"',
   label: 'the command',
 }
-const NETWORK_HINT =
-  'This user can only read. On another machine the events cross the network unencrypted unless you use TLS or a VPN.'
 const EVENT_SOCKET_HINT =
   'The event socket has no TLS, and its password allows everything: reach it on the same machine, or through a VPN or an SSH tunnel.'
 
@@ -61,8 +59,8 @@ const SETUPS: Readonly<Record<PbxProduct, (login: Login) => PbxSetup>> = {
         label: 'the lines for manager_custom.conf',
         file: '/etc/asterisk/manager_custom.conf',
       },
-      RELOAD_ASTERISK,
       callsLines(login),
+      RELOAD_ASTERISK,
     ],
     hint: elsewhereHint(login),
   }),
@@ -81,8 +79,8 @@ const SETUPS: Readonly<Record<PbxProduct, (login: Login) => PbxSetup>> = {
         label: 'the lines for manager.conf',
         file: '/etc/asterisk/manager.conf',
       },
-      RELOAD_ASTERISK,
       callsLines(login),
+      RELOAD_ASTERISK,
     ],
     hint: elsewhereHint(login),
   }),
@@ -100,7 +98,7 @@ const SETUPS: Readonly<Record<PbxProduct, (login: Login) => PbxSetup>> = {
         label: 'the command for the second place',
       },
     ],
-    hint: `${isLocal ? 'Only this machine reaches the event socket.' : EVENT_SOCKET_HINT} With \`calls=yes\` calls can be made.`,
+    hint: `${isLocal ? 'Only this machine reaches the event socket.' : EVENT_SOCKET_HINT} For click to call, add the parameter \`calls=yes\` under **Account and more**.`,
   }),
   freeswitch: ({ secret, port, isLocal }) => ({
     intro: 'Give these settings these values; the other lines of the file stay.',
@@ -121,7 +119,7 @@ const userLines = ({ user, secret, isLocal }: Login): string[] =>
 
 /** Click to call is a choice: its user is another one than the user who watches. */
 const callsLines = ({ user, isLocal }: Login): PbxSetup['copies'][number] => ({
-  before: `Only for click to call: a second user, who reads nothing. Add it too, and the parameter \`calls=${user}-calls:another-long-one\` under **User, secret, TLS, account**:`,
+  before: `Only for click to call: a second user, who reads nothing. Add it to the same file, and the parameter \`calls=${user}-calls:another-long-one\` under **User, secret, TLS, account**:`,
   text: callsUserLines({
     name: `${user}-calls`,
     secret: 'another-long-one',
@@ -139,7 +137,7 @@ function addressLines(login: Login): string[] {
   return [`bindaddr = ${login.isLocal ? '127.0.0.1' : '0.0.0.0'}`, ...(isUsual ? [] : [`port = ${login.port}`])]
 }
 
-const elsewhereHint = ({ isLocal }: Login): string =>
-  isLocal
-    ? NETWORK_HINT
-    : `Replace \`ADDRESS\` by the IPv4 address of this service, as the PBX sees it. ${NETWORK_HINT}`
+function elsewhereHint({ user, isLocal }: Login): string {
+  const hint = `The user \`${user}\` can only read. On another machine the events cross the network unencrypted unless you use TLS or a VPN.`
+  return isLocal ? hint : `Replace \`ADDRESS\` by the IPv4 address of this service, as the PBX sees it. ${hint}`
+}

@@ -203,7 +203,7 @@ function Request({ delivery }: { delivery: DeliveryDetail }) {
         <CodeBlock
           text={formatJson(delivery.body)}
           label="the body"
-          head={`body · ${bytes.toLocaleString('en')} bytes, as sent`}
+          head={`body · ${bytes.toLocaleString('en')} bytes${delivery.attempts.length === 0 ? '' : ', as sent'}`}
         />
       ) : (
         <CurlCommand delivery={delivery} />

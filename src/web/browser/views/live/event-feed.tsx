@@ -44,7 +44,13 @@ const columnsOf = (webhooks: readonly WebhookHealth[]): Column<FeedEvent>[] => [
           <bdi>{text}</bdi>
         </span>
       ) : (
-        <a class="cut" href={routeHref('calls', callId)} title={text}>
+        <a
+          class="cut"
+          href={routeHref('calls', callId)}
+          title={text}
+          // A narrow list has no column for the event.
+          data-event={body === null ? undefined : humanize(name)}
+        >
           <bdi>{text}</bdi>
         </a>
       )

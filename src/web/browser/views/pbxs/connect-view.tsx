@@ -90,7 +90,9 @@ function FirstCall({ name, findings }: Saved) {
         <p>
           {isMine
             ? `Call one of the phones of ${name}: it appears here as soon as it rings.`
-            : `Its calls belong to ${pbx?.account === now?.account ? 'the accounts of its customers' : `the account ${pbx?.account}`}: users of that account see them, and you do not.`}
+            : pbx.account === now?.account
+              ? 'Its calls belong to the accounts of its customers: their users see them, and you do not. Add an account and its user under People.'
+              : `Its calls belong to the account ${pbx.account}: users of that account see them, and you do not.`}
         </p>
         <div aria-live="polite">{mine.length > 0 ? <LiveCalls calls={mine} count={mine.length} /> : null}</div>
         <div class="actions">

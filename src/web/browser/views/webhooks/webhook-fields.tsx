@@ -80,7 +80,7 @@ function AddressField({ form, errors, isMqtt, onChange }: FieldsProps) {
         class="mono"
         aria-invalid={wrong.length > 0}
         aria-describedby={`${id}-hint`}
-        placeholder={isMqtt ? 'mqtts://user:password@host/calls/{event}' : 'https://crm.example.com/calls'}
+        placeholder={isMqtt ? 'mqtts://host/calls/{event}' : 'https://crm.example.com/calls'}
         spellcheck={false}
         autoComplete="off"
         // Whoever edits the address needs its password and its own spelling; whoever only sees it does not. A text that
@@ -107,7 +107,7 @@ function AddressField({ form, errors, isMqtt, onChange }: FieldsProps) {
   )
 }
 
-const PROPOSAL_TEXTS = { pop: 'Screen pop', log: 'Call log', call: 'All of a call', own: 'Own choice' } as const
+const PROPOSAL_TEXTS = { pop: 'Screen pop', log: 'Call log', call: 'Most of a call', own: 'Own choice' } as const
 
 function EventPart({ form, errors, onChange }: Omit<FieldsProps, 'isMqtt'>) {
   const { chosen } = form
