@@ -77,7 +77,7 @@ export function PbxForm({ fields, onChange, isKnown = false, taken = [], onSaved
     <form class="steps" onSubmit={check}>
       {isKnown ? null : <ProductStep fields={fields} onChange={choose} />}
       <PlaceStep fields={fields} isKnown={isKnown} onChange={onChange} />
-      {isLocal(fields) && !isKnown ? <CommandStep /> : null}
+      {isLocal(fields) && !isKnown ? <CommandStep product={fields.product} /> : null}
       <AcceptStep fields={fields} isKnown={isKnown} onChange={onChange} />
       <Step title={isKnown ? 'Check and save' : 'Check and connect'}>
         <p>Hookswitch logs in, reads phones, trunks and queues, and listens for 5 seconds. It controls nothing.</p>
@@ -199,12 +199,13 @@ function PlaceStep({ fields, onChange, isKnown = false }: StepProps) {
   )
 }
 
-function CommandStep() {
+function CommandStep({ product }: Pick<PbxFields, 'product'>) {
+  const { hasOwnSecret } = PBX_PRODUCTS[product]
   return (
     <Step title="Let one command do it, or go on by hand">
       <p>
-        On the PBX, this writes the lines of the next step, and adds the PBX. It asks before it writes;{' '}
-        <code>--undo</code> takes it back.
+        On the PBX, this {hasOwnSecret ? 'reads the password' : 'writes the lines'} of the next step, and adds the PBX.
+        It asks before it writes; <code>--undo</code> takes it back.
       </p>
       <CodeBlock text="sudo hookswitch pbx setup" label="the command that sets it up" />
     </Step>
