@@ -221,13 +221,15 @@ describe('the reader of frames, when a PBX sends very much', () => {
   })
 })
 
-test('what was read of frames is dropped once many wait, since it takes more memory than their bytes', () => {
+test('what was read of frames is dropped once many wait, since it takes more memory than their bytes', async () => {
   const forgotten: string[] = []
   const of = { ...protocol, forget: (frame: string) => void forgotten.push(frame) }
-  const { read } = readerOf(1_000_000, { of })
+  const { read, idle } = readerOf(1_000_000, { of })
   read(Buffer.from('a'.repeat(256)))
+  await idle()
   expect(forgotten).toEqual([])
   read(Buffer.from('bc'))
+  await idle()
   expect(forgotten).toEqual(['b', 'c'])
 })
 
