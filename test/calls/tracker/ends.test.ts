@@ -177,6 +177,23 @@ test('two calls that are bridged by command: the one that was left ends, and sta
   expect(leftover(state)).toBeUndefined()
 })
 
+test('a phone that a list shows in a conference with its caller has answered the call', () => {
+  const { play, rest, events } = player()
+  const inRoom = (id: string, number: string) => ({
+    ...listed(id, number, 'room'),
+    activity: { kind: 'conference', conference: '3000' } as const,
+  })
+  play(at(0, { kind: 'connected', first: true, boot: 'one' }, comes('a', outside('15551230001'), '15550100101')))
+  play(at(1, ...rings('a', 'b', '101')))
+  play(at(2, { kind: 'disconnected' }))
+  const channels = [{ ...inRoom('a', '15551230001'), endpoint: outside('15551230001') }, inRoom('b', '101')]
+  play(at(5, { kind: 'connected', first: false, boot: 'one' }, { kind: 'snapshot', channels }))
+  play(at(9, ...hangsUp('a', 'b')))
+  rest(5 * SECOND)
+  const { last } = checked(events)
+  expect(last('call_ended')?.call).toMatchObject({ result: 'answered', answered_by: { extension: '101' } })
+})
+
 test('a call of another account is never made one with ours', () => {
   const { play, rest, events, state } = player()
   play(TALK)
