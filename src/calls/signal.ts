@@ -29,8 +29,12 @@ export type SnapshotChannel = {
   readonly source: string | null
   /** Its dialler consults it, and has left another party waiting. */
   readonly consulted?: boolean
-  /** The PBX rang this channel by itself, and the channel has dialled another one. */
+  /** The PBX rang this channel by itself (with `callee`: rings it so), for no caller. */
   readonly originated?: boolean
+  /** With `callee`: it is rung for a page. */
+  readonly paged?: boolean
+  /** The number that the rung party sees, if the snapshot reports it. */
+  readonly shown?: string | null
   /** Present in a virtual channel: its other half, and which half this is. */
   readonly pair?: { readonly id: string; readonly half: 1 | 2 }
   readonly up: boolean
@@ -60,6 +64,8 @@ export type Activity =
   | { readonly kind: 'voicemail' }
   /** `conference`: its name, if the snapshot does not show it as a bridge. */
   | { readonly kind: 'conference'; readonly conference?: string }
+  /** None of these. */
+  | { readonly kind: 'other' }
 
 /** The end of a channel. */
 export type End = {
@@ -73,6 +79,8 @@ export type End = {
   readonly mayTransfer: boolean
   /** The number to which the call was forwarded. */
   readonly forwardedTo: string | null
+  /** A snapshot lacked the channel: nobody saw its end. */
+  readonly unseen?: true
 }
 
 export type ChannelSignal =

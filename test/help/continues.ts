@@ -32,4 +32,12 @@ export const CONTINUES: Readonly<Record<string, string>> = {
   'gap-two-queues': 'gap-two-queues-2',
   'gap-queue-again': 'gap-queue-again-2',
   'gap-caller-transferred': 'gap-caller-transferred-2',
+  'gap-group-then-phone': 'gap-group-then-phone-2',
+  'gap-group-in-group-answered': 'gap-group-in-group-answered-2',
+  'gap-follow-me': 'gap-follow-me-2',
+  'gap-group-in-group': 'gap-group-in-group-2',
+  'gap-blond-answered': 'gap-blond-answered-2',
+  'gap-click-other-busy': 'gap-click-other-busy-2',
+  'gap-consultation-ends': 'gap-consultation-ends-2',
+  'gap-page': 'gap-page-2',
 }

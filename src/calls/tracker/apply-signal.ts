@@ -1,5 +1,12 @@
 import type { At, ChannelSignal, Signal } from '../signal.ts'
-import { amendDial, noteDialAnswered, noteDialledFrom, noteRinging } from './facts/dials.ts'
+import {
+  amendDial,
+  noteDialAnswered,
+  noteDialledFrom,
+  noteFoundAnswered,
+  noteFoundRinging,
+  noteRinging,
+} from './facts/dials.ts'
 import { nameEndpoint } from './facts/endpoints.ts'
 import { destination, noteMove } from './facts/places.ts'
 import { noteGroup, noteRungAll } from './facts/ringing.ts'
@@ -55,12 +62,12 @@ import {
   leaveConference,
   markChanged,
   markIfLate,
+  markUnplaced,
   noteHeard,
   stageOf,
 } from './state/registry.ts'
 import { type Channel, isUp, isVirtual, type TrackerState } from './state/state.ts'
 import { noteTenant } from './state/tenants.ts'
-import { noteUnseen } from './state/unseen.ts'
 
 /**
  * Changes the state by one signal that is no snapshot. Emits nothing; a signal about an unknown channel changes
@@ -273,8 +280,13 @@ function applyDialEnd(state: TrackerState, signal: At & Extract<ChannelSignal, {
   if (dest === undefined) return
   if (signal.unseen === true) {
     const call = callOf(state, dest)
-    if (dest.dial === null || dest.dial.answeredUs !== null || call === undefined) return
-    noteUnseen(call)
+    const isOpen = dest.dial?.answeredUs === null && dest.dial.endedUs === null && isUp(dest) && !isVirtual(dest)
+    if (call === undefined || !isOpen) return
+    noteFoundRinging(dest, signal.atUs)
+    noteFoundAnswered(state, dest)
+    markUnplaced(state, call)
+    markChanged(state, call)
+    return
   }
   if (signal.amends === true) {
     if (dest.dial?.result === 'no_answer') amendDial(dest, signal.result)

@@ -11,6 +11,7 @@ import { joinLinksOf } from '../rules/linked-calls.ts'
 import { EXPLANATION_US } from '../rules/stage-results.ts'
 import { closeStages, updateStages } from '../rules/stages.ts'
 import { isAnswered } from '../state/call-answer.ts'
+import { handledBy } from '../state/handled-by.ts'
 import {
   callPayload,
   keptRecordings,
@@ -323,13 +324,14 @@ function emit(state: TrackerState, call: Call, events: CallEvent[], draft: Draft
   // Optional events repeat the number of the event before, so that a receiver without them sees no gap.
   const { name } = draft
   const sequence = isOnlyOnRequest(name) ? call.sequence : call.sequence + 1
+  const handled = handledBy(state, call)
   const data = {
     name,
     id,
     sequence,
     account: call.account,
     pbx: state.pbx,
-    call: callPayload(state, call),
+    call: callPayload(state, call, handled),
     ...draft.data,
   }
   // The schemas in event.ts have the extra fields of each event; tests check every body against its schema.
@@ -337,6 +339,7 @@ function emit(state: TrackerState, call: Call, events: CallEvent[], draft: Draft
   // Counted last, when nothing can fail: there must be no gap.
   call.sequence = sequence
   call.last = { atUs, id }
+  call.handled = handled
   markStale(state, call)
   const { stage } = data as { stage?: { id: string } | null }
   const dialled = dialledBy(call.stages, name.startsWith('dial_') ? stage?.id : undefined).map(({ kind, target }) => {

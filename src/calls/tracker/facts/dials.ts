@@ -35,10 +35,16 @@ export function noteDialled(
  * Notes that a list shows a channel as dialled: when that began was not seen. A channel that took a call over counts as
  * dialled, but never rang.
  */
-export function noteFoundDialled(state: TrackerState, dest: Channel, source: string | null, rings: boolean): void {
+export function noteFoundDialled(
+  state: TrackerState,
+  dest: Channel,
+  source: string | null,
+  { rings, paged = false }: { rings: boolean; paged?: boolean | undefined },
+): void {
   dest.dial = newDial(source, null, state.nowUs)
   dest.dial.foundRinging = rings
   dest.dial.beganSeq = state.seq
+  dest.dial.paged = paged
 }
 
 /** Notes that a party took the place of one who was dialled for this source: it was answered at once. */

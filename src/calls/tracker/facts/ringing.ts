@@ -36,8 +36,9 @@ export function notePage(state: TrackerState, pager: Channel, place: string): vo
 }
 
 /** Notes that all that the channel rings is known. */
-export function noteRungAll(state: TrackerState, channel: Channel): void {
-  channel.ringing = channel.ringing.map((one) => (one.until === null ? { ...one, until: now(state) } : one))
+export function noteRungAll(state: TrackerState, channel: Channel, until: Stamp = now(state)): void {
+  if (channel.ringing.every((one) => one.until !== null)) return
+  channel.ringing = channel.ringing.map((one) => (one.until === null ? { ...one, until } : one))
   markUnplaced(state, callOf(state, channel))
   markChanged(state, callOf(state, channel))
 }

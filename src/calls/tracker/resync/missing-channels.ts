@@ -2,6 +2,7 @@ import type { At, SnapshotChannel } from '../../signal.ts'
 import { endUnseen } from '../rules/channels.ts'
 import { channelOf, channelsOf, dropChannel, markChanged, talkersWith } from '../state/registry.ts'
 import { type Call, type Channel, isUp, SECOND_LIST_US, type TrackerState } from '../state/state.ts'
+import { noteLost } from '../state/unseen.ts'
 
 /**
  * Ends channels that a snapshot lacks: their end was missed. A snapshot may be older than the last events, so a channel
@@ -109,7 +110,7 @@ export function loseChannel(
   endUnseen(state, channel, at)
   const alive = channelsOf(state, call).some(isUp)
   // A party that left a call which goes on is no part of the call that was not seen: rule 9 names them.
-  if (!alive && !isEndSeen(state, call, channel, at)) call.lost = cause
+  if (!alive && !isEndSeen(state, call, channel, at)) noteLost(call, cause)
   markChanged(state, call)
 }
 

@@ -3,11 +3,14 @@ import { noteDialPlace, noteFoundAnswered, noteFoundDialled } from '../facts/dia
 import { destination, startAt } from '../facts/places.ts'
 import { noteListedGroup } from '../facts/ringing.ts'
 import { place } from '../rules/arrange.ts'
-import { endMissingMembers } from '../rules/channels.ts'
+import { startNow } from '../rules/call-start.ts'
+import { endMissingMembers, noteOriginated } from '../rules/channels.ts'
+import { originatedHalf } from '../rules/dial-origin.ts'
 import { openQueue, ringAgain, rungBefore, stageOfOtherDevice } from '../rules/dial-stages.ts'
+import { placeDial } from '../rules/dials.ts'
 import { beginClickToCall, beginUnseen, beginWithCaller, decideDirectionByDial } from '../rules/direction.ts'
 import { enterConference } from '../rules/linked-calls.ts'
-import { joinQueue, leaveQueue } from '../rules/queues.ts'
+import { joinQueue, noteLeftUnseen } from '../rules/queues.ts'
 import { newChannel } from '../state/initial-state.ts'
 import {
   callByLinkedId,
@@ -24,7 +27,7 @@ import {
   putChannel,
   stageOf,
 } from '../state/registry.ts'
-import { addLeg, addStage, noteBegin } from '../state/stage-moves.ts'
+import { addLeg, addStage, awaitEnd, noteBegin } from '../state/stage-moves.ts'
 import {
   type Call,
   type Channel,
@@ -57,7 +60,9 @@ export function addListed(state: TrackerState, at: At, row: SnapshotChannel, lis
   placeInCall(state, channel, call)
   if (known === undefined) noteUnseen(call)
   if (row.bridge !== null) enterListed(state, at, channel, row)
+  channel.shown = row.shown ?? null
   if (isVirtual(channel)) {
+    if (row.originated === true) noteOriginated(channel)
     pairUnseen(state, channel, row, sourceId)
     noteActivity(state, at, channel, row)
     return
@@ -97,7 +102,7 @@ export function noteActivity(state: TrackerState, at: At, channel: Channel, row:
     markChanged(state, call)
   }
   if (activity.kind === 'conference' && activity.conference !== undefined && isUp(channel))
-    enterConference(state, at, channel, activity.conference)
+    enterConference(state, at, channel, activity.conference, true)
   if (activity.kind !== 'queue') return
   const { queue, name = null } = activity
   // A caller that was answered is still in the application.
@@ -113,19 +118,17 @@ export function noteActivity(state: TrackerState, at: At, channel: Channel, row:
 }
 
 /**
- * Takes a caller out of the queues that it has left unseen: it is in another queue, or at another place of the
- * dialplan.
+ * Takes a caller out of the queues that it has left unseen: it is at another place of the dialplan, or in another queue
+ * or application.
  */
 function leaveQueues(state: TrackerState, at: At, channel: Channel, { place, activity }: SnapshotChannel): void {
   const now = destination(place ?? null)
   for (const { name, channel: id, leftUs, answeredUs, place: joinedAt } of callOf(state, channel)?.queues ?? []) {
-    const isOpen = id === channel.id && leftUs === null && answeredUs === null
-    const isAtPlace = now === null || joinedAt == null || joinedAt === now
-    const isThere = activity?.kind === 'queue' ? activity.queue === name : isAtPlace
-    if (!isOpen || isThere) continue
-    const left = { ...at, kind: 'queue_left', id: channel.id, queue: name, result: 'other' } as const
-    const queue = leaveQueue(state, channel, left)
-    if (queue !== undefined) endMissingMembers(state, channel, queue, at)
+    if (id !== channel.id || leftUs !== null || answeredUs !== null) continue
+    const isElsewhere = now !== null && joinedAt != null && joinedAt !== now
+    const isThere = activity === undefined ? !isElsewhere : activity.kind === 'queue' && activity.queue === name
+    const left = isThere ? undefined : noteLeftUnseen(state, channel, at, name)
+    if (left !== undefined) endMissingMembers(state, channel, left, at)
   }
 }
 
@@ -151,7 +154,7 @@ function pairUnseen(state: TrackerState, channel: Channel, row: SnapshotChannel,
       Object.assign(other, { pair: channel.id, half: pair.half === 1 ? 2 : 1 })
   }
   if (!row.callee) return
-  noteFoundDialled(state, channel, sourceId, false)
+  noteFoundDialled(state, channel, sourceId, { rings: false })
   if (row.up) noteFoundAnswered(state, channel)
 }
 
@@ -186,7 +189,9 @@ export function addUnseenStage(
   row: SnapshotChannel,
   { call: listedIn, diallerId, own = false }: { call: Call; diallerId: string | null; own?: boolean },
 ): void {
-  const rung = diallerId === null || !row.callee ? undefined : rungFor(state, channel, diallerId, row)
+  // Those who are paged wait for nobody: the pager asks none of them.
+  const isRung = row.callee && row.paged !== true
+  const rung = diallerId === null || !isRung ? undefined : rungFor(state, channel, diallerId, row)
   const call = rung?.call ?? listedIn
   const sourceId = rung?.party.id ?? diallerId
   placeInCall(state, channel, call)
@@ -196,15 +201,25 @@ export function addUnseenStage(
     target: channel.endpoint.number,
     source: sourceId,
   }
-  noteFoundDialled(state, channel, diallerId, row.callee || own)
+  noteFoundDialled(state, channel, diallerId, { rings: row.callee || own, paged: row.paged })
   const same = row.callee && !row.up ? stageOfOtherDevice(state, call, of, channel) : undefined
-  const before = row.callee ? rungBefore(state, call, of, channel) : undefined
-  if (same === undefined && before?.emitted.ended === true) ringAgain(state, call, before, null)
+  const before = row.callee && same === undefined ? rungBefore(state, call, of, channel) : undefined
+  if (before?.emitted.ended === false && !row.up) {
+    awaitEnd(before)
+    markChanged(state, call)
+    return
+  }
+  if (isRungByPbx(state, channel, row)) {
+    placeDial(state, channel)
+    if (callOf(state, channel) === call) startNow(state, call)
+    return
+  }
+  if (before?.emitted.ended === true) ringAgain(state, call, before, null)
   const stage = same ?? before ?? addStage(state, call, { ...of, name: channel.endpoint.name, startedUs: null })
   addLeg(stage, channel, own)
   markUnplaced(state, call)
   const party = channelOf(state, sourceId) ?? null
-  if (row.callee && row.up && party !== null) {
+  if (isRung && row.up && party !== null) {
     const queue = openQueue(call, party)
     if (queue !== undefined || row.answeredGroup === undefined) place(stage, queue?.id ?? null)
     else {
@@ -216,6 +231,11 @@ export function addUnseenStage(
   decideDirectionByDial(state, call, channel, party)
   if (row.up && (row.bridge !== null || !row.callee)) noteFoundAnswered(state, channel)
   markChanged(state, call)
+}
+
+/** Returns whether a listed phone is rung by the PBX itself: the agent's in click-to-call, or the customer's. */
+function isRungByPbx(state: TrackerState, channel: Channel, { callee, up, originated }: SnapshotChannel): boolean {
+  return callee && !up && (originated === true || originatedHalf(state, channel)?.originated === true)
 }
 
 /**
@@ -232,5 +252,5 @@ export function enterListed(
   channel.spoke = true
   const conference = state.conferences.has(bridge) || activity?.kind === 'conference'
   enterBridge(state, channel, { bridge, conference, holding: false })
-  if (conference) enterConference(state, at, channel, bridge)
+  if (conference) enterConference(state, at, channel, bridge, true)
 }

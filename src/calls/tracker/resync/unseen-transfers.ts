@@ -4,7 +4,7 @@ import { endUnseen } from '../rules/channels.ts'
 import { expectLink, joinUnseenTransfer } from '../rules/linked-calls.ts'
 import { isOver, mayBecomeOne } from '../rules/merges.ts'
 import { markLeft, talkedWith } from '../state/conversations.ts'
-import { callByLinkedId, callOf, channelOf, heardBy, markChanged, stageOf } from '../state/registry.ts'
+import { callByLinkedId, callOf, channelOf, heardBy, legsOf, markChanged, stageOf } from '../state/registry.ts'
 import { type Call, type Channel, isUp, isVirtual, type TrackerState } from '../state/state.ts'
 
 /** Transfers and bridges that were missed: a snapshot shows where the parties are now. */
@@ -79,11 +79,22 @@ function hasLostTalkers(state: TrackerState, channel: Channel): boolean {
   return isAlone && talkedWith(state, channel).some(isListed)
 }
 
-/** Returns whether the caller for whom a phone rang talks now, or is at another place of the dialplan. */
+/**
+ * Returns whether a phone rings anew, or the caller for whom it rang talks now, is at another place of the dialplan, or
+ * rings another phone.
+ */
 function isRungNoMore(state: TrackerState, at: At, { callId, dial }: Channel): boolean {
   if (dial === null || dial.answeredUs !== null) return false
   const call = state.calls.get(callId ?? '')
-  const caller = channelOf(state, (call === undefined ? undefined : stageOf(call, dial.stageId))?.source ?? null)
-  if (caller === undefined || !isListed(caller)) return false
-  return caller.moves.at(-1)?.us === at.atUs || heardBy(state, caller).some(isListed)
+  const stage = call === undefined ? undefined : stageOf(call, dial.stageId)
+  if (stage?.again === true) return true
+  const caller = channelOf(state, stage?.source ?? null)
+  if (call === undefined || caller === undefined || !isListed(caller)) return false
+  return caller.moves.at(-1)?.us === at.atUs || heardBy(state, caller).some(isListed) || ringsAnew(state, call, caller)
+}
+
+/** Returns whether a caller rings a party that this snapshot shows for the first time. */
+function ringsAnew(state: TrackerState, call: Call, caller: Channel): boolean {
+  const isFound = ({ dial }: Channel): boolean => dial?.beganUs === null && dial.beganSeq === state.seq
+  return call.stages.some((stage) => stage.source === caller.id && legsOf(state, stage).some(isFound))
 }

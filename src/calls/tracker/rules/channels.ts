@@ -20,7 +20,7 @@ import {
 } from '../state/registry.ts'
 import { type Call, type Channel, isUp, isVirtual, type QueueState, type TrackerState } from '../state/state.ts'
 import { noteExtension, tenantOf } from '../state/tenants.ts'
-import { noteUnseen } from '../state/unseen.ts'
+import { noteLost, noteUnseen } from '../state/unseen.ts'
 import { END_SETTLING_US, isStill } from '../state/waits.ts'
 import { startWith } from './call-start.ts'
 import { beginDial } from './dials.ts'
@@ -64,6 +64,11 @@ function beginCall(state: TrackerState, at: At, channel: Channel, linkedId: stri
   placeInCall(state, channel, call)
   if (isVirtual(channel)) return
   startWith(state, call, channel, at.arrivedUs)
+}
+
+/** Notes that the PBX made a channel by itself, for no caller. */
+export function noteOriginated(channel: Channel): void {
+  channel.originated = true
 }
 
 /** Corrects a channel that was taken for originated, and the call that it began. */
@@ -186,7 +191,12 @@ export function endMissingWithCall(state: TrackerState, call: Call): void {
   const missingUs = Math.max(...up.map((channel) => channel.missingUs ?? 0))
   const lastUs = Math.max(...channels.map(({ goneArrivedUs }) => goneArrivedUs ?? 0))
   if (lastUs < missingUs || isStill(state, lastUs + END_SETTLING_US)) return
-  for (const channel of up) endUnseen(state, channel, { atUs: state.atUs, arrivedUs: state.nowUs })
+  const isSeen = ({ goneArrivedUs, end }: Channel): boolean => (goneArrivedUs ?? 0) >= missingUs && end?.unseen !== true
+  // Its last parties left unseen, too.
+  if (!channels.some(isSeen)) noteLost(call, 'unknown')
+  // They ended with the call at the latest, whose end was seen.
+  const endedUs = Math.max(...channels.map(({ goneUs }) => goneUs ?? 0))
+  for (const channel of up) endUnseen(state, channel, { atUs: endedUs, arrivedUs: state.nowUs })
 }
 
 /** Ends a channel whose end was not seen. */
@@ -194,7 +204,7 @@ export function endUnseen(state: TrackerState, channel: Channel, at: At): void {
   channel.goneUs = at.atUs
   channel.goneSeq = state.seq
   channel.goneArrivedUs = at.arrivedUs
-  channel.end = { code: null, result: 'other', withdrawn: false, mayTransfer: false, forwardedTo: null }
+  channel.end = { code: null, result: 'other', withdrawn: false, mayTransfer: false, forwardedTo: null, unseen: true }
 }
 
 /** Ends the phones of a queue that a snapshot lacked, once the caller has left: they rang no longer than that. */

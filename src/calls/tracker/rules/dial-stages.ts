@@ -1,7 +1,7 @@
 import { halvesBefore, isRungByQueue } from '../facts/diallers.ts'
 import { nameEndpoint } from '../facts/endpoints.ts'
-import { channelOf, dropChannelsOf, markChanged, markUnplaced, stageOf } from '../state/registry.ts'
-import { addLeg, addStage, beginAgain, dropStage, noteMemberRang } from '../state/stage-moves.ts'
+import { channelOf, dropChannelsOf, legsOf, markChanged, markUnplaced, stageOf } from '../state/registry.ts'
+import { addLeg, addStage, awaitEnd, beginAgain, dropStage, noteMemberRang } from '../state/stage-moves.ts'
 import { type Call, type Channel, isUp, isVirtual, type Stage, type TrackerState } from '../state/state.ts'
 import { decideDirectionByDial } from './direction.ts'
 import { noteCallGoesOn } from './hangups.ts'
@@ -26,7 +26,7 @@ export function assignStage(
   const same = stageOfOtherDevice(state, call, { kind, target, source: sourceId }, dest)
   const before = same === undefined ? rungBefore(state, call, { kind, target, source: sourceId }, dest) : undefined
   if (before?.emitted.ended === false) {
-    before.again = true
+    awaitEnd(before)
     return
   }
   if (before !== undefined) ringAgain(state, call, before, dial.beganUs)
@@ -92,8 +92,14 @@ export function ringAgain(state: TrackerState, call: Call, stage: Stage, started
     parent = stageOf(call, parent.parentId)
   }
   const { legs } = stage
-  beginAgain(call, stage, startedUs)
+  beginAgain(call, stage, { startedUs, foundUs: foundUs(state, stage) })
   forgetLegs(state, call, legs)
+}
+
+/** Returns when a party that began to ring unseen was found; `null` if its phones are forgotten. */
+function foundUs(state: TrackerState, stage: Stage): number | null {
+  const found = legsOf(state, stage).flatMap(({ dial }) => dial?.beganArrivedUs ?? [])
+  return found.length === 0 ? null : Math.min(...found)
 }
 
 /** Drops a stage whose events were all emitted, and its channels. */

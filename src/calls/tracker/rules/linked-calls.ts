@@ -133,8 +133,17 @@ function isOlder(one: Call, other: Call): boolean {
   return one.emitted === other.emitted ? (one.startedUs ?? 0) < (other.startedUs ?? 0) : one.emitted
 }
 
-/** Puts a channel into a conference. A conference is answered, by no party in particular, once it has two members. */
-export function enterConference(state: TrackerState, at: At, channel: Channel, conference: string): void {
+/**
+ * Puts a channel into a conference. A conference is answered, by no party in particular, once it has two members; when
+ * that was is unknown if a snapshot shows it.
+ */
+export function enterConference(
+  state: TrackerState,
+  at: At,
+  channel: Channel,
+  conference: string,
+  isListed = false,
+): void {
   if (!isUp(channel)) return
   noteCalledIn(state, channel)
   const members = addToConference(state, channel, conference)
@@ -145,7 +154,7 @@ export function enterConference(state: TrackerState, at: At, channel: Channel, c
   for (const party of parties) {
     const call = callOf(state, party)
     if (call === undefined) continue
-    answerByConference(call, at.atUs)
+    answerByConference(call, isListed ? null : at.atUs)
     markChanged(state, call)
   }
 }

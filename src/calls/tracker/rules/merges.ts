@@ -115,6 +115,8 @@ function moveInto(state: TrackerState, from: Call, into: Call): void {
   into.recorded ||= from.recorded
   if (isPartial(from)) noteUnseen(into)
   into.variables = { ...from.variables, ...into.variables }
+  // Those who handled the two calls are listed anew, in the order in which they joined.
+  if (from.emitted) into.handled = []
   into.mergedFrom = [...into.mergedFrom, ...(from.emitted ? [from.id] : []), ...from.mergedFrom]
   inheritBeginning(from, into)
   inheritAnswer(state, openStages, into)

@@ -102,9 +102,21 @@ export function noteGoesOn(call: Call, channelId: string): void {
 }
 
 function noteGivenUp(queue: QueueState): void {
+  if (queue.leftUnseen === true) return
   if (queue.answeredUs !== null || (queue.result !== null && queue.result !== 'abandoned')) return
   queue.result = 'abandoned'
   queue.leftByKey = true
+}
+
+/**
+ * Notes that a snapshot shows a caller elsewhere than in a queue; returns the queue. Why it left was not seen if
+ * nothing was heard since the connection was made; later the PBX may be about to report it.
+ */
+export function noteLeftUnseen(state: TrackerState, channel: Channel, at: At, name: string): QueueState | undefined {
+  const result = state.heardUs === state.lostUs ? 'other' : null
+  const queue = leaveQueue(state, channel, { ...at, kind: 'queue_left', id: channel.id, queue: name, result })
+  if (queue !== undefined && result === null) queue.leftUnseen = true
+  return queue
 }
 
 /** Notes that a caller left a queue, and the reason if the PBX reports it; returns the queue. */
@@ -124,7 +136,10 @@ export function leaveQueue(
   markIfLate(state, call, signal.atUs)
   queue.leftArrivedUs ??= signal.arrivedUs
   // A time-out is reported as "abandoned" at first; a later report is more precise.
-  if (signal.result !== null) queue.result = signal.result
+  if (signal.result !== null) {
+    queue.result = signal.result
+    queue.leftUnseen = false
+  }
   queue.final ||= signal.final === true
   // The channel is elsewhere in the dialplan already.
   if (queue.channel === channel.id && queue.place !== undefined && queue.place !== channel.dialledNumber)

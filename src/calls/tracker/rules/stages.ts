@@ -157,6 +157,7 @@ function updateEnd(state: TrackerState, call: Call, stage: Stage): void {
     const last = talking.reduce((a, b) => ((leftUs(a) ?? 0) > (leftUs(b) ?? 0) ? a : b))
     stage.overUs = leftUs(last)
     if (call.parking !== null && legs.some((leg) => leg.id === call.parking?.by)) return
+    if (awaitsJoin(state, call)) return
     if (last.end?.mayTransfer === true && last.leftUs === null && awaitsTransfer(state, call, stage, last)) return
     closeStage(stage, leftUs(last), 'answered')
     return
@@ -175,6 +176,13 @@ function updateEnd(state: TrackerState, call: Call, stage: Stage): void {
     legs.map((leg) => leg.dial?.forwardedTo ?? leg.end?.forwardedTo ?? null).find((to) => to !== null) ?? null
   closeStage(stage, endedUs, result ?? resultUnexplained(state, call, stage))
 }
+
+/** Returns whether a call is about to be joined with another one, after a missed transfer: its owner changes. */
+const awaitsJoin = (state: TrackerState, call: Call): boolean =>
+  state.pendingLinks.some(
+    ({ unseen, callId, channel, dueUs }) =>
+      unseen && (callId === call.id || channelOf(state, channel)?.callId === call.id) && isStill(state, dueUs),
+  )
 
 /** Returns the time at which a party left the call: by a transfer, or by hanging up. */
 const leftUs = (leg: Channel): number | null => leg.leftUs ?? leg.goneUs

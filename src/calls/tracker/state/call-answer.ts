@@ -1,24 +1,34 @@
 import type { Call, Party } from './state.ts'
+import { noteUnseen } from './unseen.ts'
 
 /** The answer of a call: the first one counts. Its time is unknown if it was found; a conference has no party. */
 
 /** Returns whether a call was answered. */
-export const isAnswered = ({ answeredUs, answeredBy }: Call): boolean => answeredUs !== null || answeredBy !== null
+export const isAnswered = ({ answeredUs, answeredBy, metUnseen }: Call): boolean =>
+  answeredUs !== null || answeredBy !== null || metUnseen
 
 /** Notes that a call was answered. */
 export function answerCall(call: Call, atUs: number | null, by: Party): void {
-  if (isAnswered(call)) return
-  call.answeredUs = atUs
+  if (call.answeredUs !== null || call.answeredBy !== null) return
+  call.answeredUs = call.metUnseen ? null : atUs
   call.answeredBy = by
 }
 
 /** Notes that a list of `foundUs` shows an answer: it came before what the same list shows of the call's conference. */
 export function answerByList(call: Call, foundUs: number, by: Party): void {
-  if (call.answeredBy === null && call.answeredUs !== null && call.answeredUs >= foundUs) call.answeredBy = by
+  const metInList = call.metUnseen || (call.answeredUs !== null && call.answeredUs >= foundUs)
+  if (call.answeredBy === null && metInList) call.answeredBy = by
   answerCall(call, null, by)
 }
 
-/** Notes that a call's conference has two members: that is an answer by nobody, or the time of one that was joined. */
-export function answerByConference(call: Call, atUs: number): void {
-  call.answeredUs ??= atUs
+/**
+ * Notes that a call's conference has two members: that is an answer by nobody, or the time of one that was joined.
+ * `atUs` is `null` if they were found there.
+ */
+export function answerByConference(call: Call, atUs: number | null): void {
+  if (call.metUnseen) return
+  if (atUs !== null) call.answeredUs ??= atUs
+  if (call.answeredUs !== null) return
+  call.metUnseen = true
+  noteUnseen(call)
 }

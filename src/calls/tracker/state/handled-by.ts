@@ -20,9 +20,9 @@ const MAX_HANDLERS = 100
 
 /**
  * Returns the parties that handled a call, in order: the PBX's own extensions that talked, else the outside party that
- * answered.
+ * answered. The list of the last event only grows: by who joined since, and by the owner, if that is another one now.
  */
-export function handledBy(state: TrackerState, call: Call): Party[] {
+export function handledBy(state: TrackerState, call: Call): readonly Party[] {
   if (!isAnswered(call)) return []
   const talked = call.stages
     .filter((stage) => stage.answered && !stage.own && isPartyStage(stage))
@@ -31,11 +31,31 @@ export function handledBy(state: TrackerState, call: Call): Party[] {
   const own = talked.filter(({ party }) => party.extension !== null)
   const caller = callerAsHandler(state, call)
   if (caller !== undefined) own.unshift(caller)
-  const list = own.length > 0 ? withOwner(own) : talked.slice(0, 1)
-  return list
-    .map(({ party }) => party)
-    .filter((party, index, all) => !sameParty(all[index - 1], party))
-    .slice(-MAX_HANDLERS)
+  // An extension takes the place of an outside party.
+  const isStart = call.handled.every(({ extension }) => extension === null)
+  if (isStart && own.length === 0) return talked.slice(0, 1).map(({ party }) => party)
+  const list = isStart ? startOf(own) : grown(call, own)
+  return list.filter((party, index, all) => !sameParty(all[index - 1], party)).slice(-MAX_HANDLERS)
+}
+
+/** Returns the first list: who joined, and the owner at its end, if the last one to join has left before. */
+function startOf(handlers: readonly Handler[]): readonly Party[] {
+  const parties = handlers.map(({ party }) => party)
+  const owner = ownersOf(handlers).at(-1)?.party
+  return owner === undefined ? parties : [...parties, owner]
+}
+
+/** Returns the list with those who joined since, and the owner at its end. */
+function grown({ handled, hungUpBy }: Call, handlers: readonly Handler[]): readonly Party[] {
+  const known = handled.map((party) => handlers.find((one) => sameParty(one.party, party))?.party ?? party)
+  const joined = handlers.map(({ party }) => party).filter((party) => !known.some((one) => sameParty(one, party)))
+  const owners = ownersOf(handlers).map(({ party }) => party)
+  const last = known.at(-1)
+  // Once the caller has hung up, the others leave one by one.
+  const isEnding = hungUpBy === 'caller'
+  const isOwner = joined.length === 0 && last !== undefined && (isEnding || owners.some((one) => sameParty(one, last)))
+  const owner = owners.at(-1)
+  return isOwner || owner === undefined ? [...known, ...joined] : [...known, ...joined, owner]
 }
 
 /** A party that handled the call, and when it joined and left. */
@@ -75,14 +95,10 @@ function callerAsHandler(state: TrackerState, call: Call): Handler | undefined {
 /** All channels of a finished conversation are hung up within this time. */
 const SAME_END_US = 1_000_000
 
-/**
- * Makes sure that the last handler is the owner: if the last one to join has left while another stayed, the other is
- * added again.
- */
-function withOwner(handlers: readonly Handler[]): readonly Handler[] {
+/** Returns those who stayed until the end of the last conversation; the last one to join owns the call. */
+function ownersOf(handlers: readonly Handler[]): readonly Handler[] {
   const lastUs = handlers.reduce((last, { untilUs }) => Math.max(last, untilUs), 0)
-  const owner = handlers.findLast(({ untilUs }) => untilUs >= lastUs - SAME_END_US)
-  return owner === undefined || owner === handlers.at(-1) ? handlers : [...handlers, owner]
+  return handlers.filter(({ untilUs }) => untilUs >= lastUs - SAME_END_US)
 }
 
 /** Returns the party of a stage. */

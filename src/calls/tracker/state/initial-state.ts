@@ -39,6 +39,8 @@ export function newCall(of: Pick<Call, 'id' | 'account' | 'boot' | 'pbxId' | 'st
     answeredUs: null,
     endedUs: null,
     answeredBy: null,
+    handled: NONE,
+    metUnseen: false,
     stages: [],
     stagesOmitted: 0,
     queues: NONE,

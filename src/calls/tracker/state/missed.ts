@@ -11,8 +11,8 @@ import { type Call, isPartyStage, type Party, type Stage, sameParty, type Tracke
  */
 export function isMissed(call: Call, handlers: readonly Party[]): boolean | null {
   if (!call.ended || call.direction === 'outbound' || call.parentId !== null || call.mergedInto !== null) return null
-  const isAnswered = call.answeredUs !== null || handlers.length > 0
-  return !isAnswered && (call.direction === 'inbound' || hasTried(call))
+  const wasAnswered = call.answeredUs !== null || call.metUnseen || handlers.length > 0
+  return !wasAnswered && (call.direction === 'inbound' || hasTried(call))
 }
 
 const hasTried = ({ stages, stagesOmitted }: Call): boolean =>

@@ -46,12 +46,11 @@ function stateOf(state: TrackerState, call: Call): CallView['state'] {
   return isWaiting(state, call) ? 'waiting' : 'ringing'
 }
 
-/** Returns a call for a body. */
-export function callPayload(state: TrackerState, call: Call): CallView {
+/** Returns a call for a body; `handlers` are those who handled it. */
+export function callPayload(state: TrackerState, call: Call, handlers = handledBy(state, call)): CallView {
   const answered = isAnswered(call)
   // A call may go on until its end is emitted, so no earlier body has facts of its end.
   const endedUs = call.ended ? call.endedUs : null
-  const handlers = handledBy(state, call)
   const missed = isMissed(call, handlers)
   return {
     id: call.id,
@@ -107,7 +106,9 @@ export function stagePayload(stage: Stage): StageView {
   // How long it rang until an answer that was not seen is unknown.
   // When a group or queue that a list showed first rang was not seen.
   const isFound = !isPartyStage(stage) && stage.startedUs === null
-  const rings = stage.rangUs !== null && !isFound && !(stage.answered && stage.answeredUs === null)
+  const wasAnswered = stage.answered || stage.result === 'answered'
+  const rings = stage.rangUs !== null && !isFound && !(wasAnswered && stage.answeredUs === null)
+  const hasNotRung = stage.ended && !stage.rang && stage.rangUs === null && !isFound
   const ringEndUs = stage.answeredUs ?? stage.endedUs
   return {
     id: stage.id,
@@ -119,7 +120,7 @@ export function stagePayload(stage: Stage): StageView {
     started_at: time(stage.startedUs),
     answered_at: time(stage.answeredUs),
     ended_at: time(stage.endedUs),
-    ring_duration: rings ? between(stage.rangUs, ringEndUs) : stage.ended && !stage.rang && !isFound ? 0 : null,
+    ring_duration: rings ? between(stage.rangUs, ringEndUs) : hasNotRung ? 0 : null,
     talk_duration: between(stage.answeredUs, stage.endedUs),
     result: stage.result,
     forwarded_to: stage.forwardedTo,

@@ -105,10 +105,23 @@ export function closeStage(stage: Stage, atUs: number | null, result: StageResul
   stage.result = result === 'answered' && isPartyStage(stage) && !stage.answered ? 'other' : result
 }
 
-/** Begins another ringing of a stage, whose last one was emitted to its end. */
-export function beginAgain(call: Call, stage: Stage, startedUs: number | null): void {
-  const { id, kind, target, name, source, parentId, firstUs } = stage
+/** Notes that the party of a stage is rung again: that waits for the event of the end of its last ringing. */
+export function awaitEnd(stage: Stage): void {
+  stage.again = true
+}
+
+/**
+ * Begins another ringing of a stage, whose last one was emitted to its end. `foundUs`: when that one was found, if it
+ * began unseen.
+ */
+export function beginAgain(
+  call: Call,
+  stage: Stage,
+  { startedUs, foundUs }: { startedUs: number | null; foundUs: number | null },
+): void {
+  const { id, kind, target, name, source, parentId } = stage
+  const firstUs = stage.firstUs ?? stage.startedUs ?? foundUs
   const attempt = attemptsAt(call, stage) + 1
   const next = newStage({ id, kind, target, name, attempt, startedUs, source })
-  Object.assign(stage, next, { parentId, firstUs: firstUs ?? stage.startedUs })
+  Object.assign(stage, next, { parentId, firstUs })
 }

@@ -183,6 +183,8 @@ export type QueueState = {
   leftUs: number | null
   leftArrivedUs: number | null
   result: 'abandoned' | 'timeout' | 'other' | null
+  /** A snapshot showed that the caller had left; the reason was not seen. */
+  leftUnseen?: boolean
   /** The caller left by pressing a key, and is elsewhere in the dialplan. */
   leftByKey: boolean
   /** The PBX reported the reason when the caller left. */
@@ -259,6 +261,10 @@ export type Call = {
   answeredUs: number | null
   endedUs: number | null
   answeredBy: Party | null
+  /** The parties that handled it, as its last event shows them. */
+  handled: readonly Party[]
+  /** A snapshot showed it in a conference with others: since when was not seen. */
+  metUnseen: boolean
   stages: Stage[]
   /** The number of stages that were dropped because there were too many. */
   stagesOmitted: number

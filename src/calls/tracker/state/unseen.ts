@@ -7,5 +7,10 @@ export function noteUnseen(...calls: readonly Call[]): void {
   for (const call of calls) call.unseen = true
 }
 
+/** Notes that the end of a call was not reported. */
+export function noteLost(call: Call, cause: 'pbx_restart' | 'unknown'): void {
+  call.lost = cause
+}
+
 /** Returns whether a part of a call was not seen. */
 export const isPartial = ({ unseen, lost }: Call): boolean => unseen || lost !== null

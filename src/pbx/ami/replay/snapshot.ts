@@ -166,7 +166,10 @@ const statusRow = (row: Row, actionId: string, atMs: number): string =>
     Nativeformats: '(ulaw)',
     Seconds: String(secondsOf(row, atMs)),
     ActionID: actionId,
-  }).replace(/\r\n$/, `${[...row.variables].map(([name, value]) => `Variable: ${name}=${value}\r\n`).join('')}\r\n`)
+  }).replace(/\r\n$/, `${variablesOf(row)}\r\n`)
+
+const variablesOf = ({ variables }: Row): string =>
+  GROUP_VARIABLES.map((name) => `Variable: ${name}=${variables.get(name) ?? '(null)'}\r\n`).join('')
 
 const channelRow = (row: Row, actionId: string, atMs: number): string =>
   frameOf({

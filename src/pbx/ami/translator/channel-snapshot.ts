@@ -49,14 +49,49 @@ export function* snapshotChannels(
   }
   const answered = yield* answeredGroups([...byId.values()])
   const diallers = yield* diallersIn([...byId.values()])
+  const followed = yield* followMeHalves([...byId.values()])
+  const paged = yield* pagesIn([...byId.values()])
   const channels: SnapshotChannel[] = []
   for (const [id, same] of byId) {
     const channel = snapshotChannel(context, same, { id, sent, arrivedUs })
     const pair = pairOf(headerOf(same, 'Channel'), halves)
-    channels.push({ ...channel, source: diallers.get(id) ?? null, ...pair, ...answered.get(id) })
+    const source = diallers.get(id) ?? null
+    const facts = { ...pair, ...answered.get(id), ...rungAllIn(same), ...followed.get(id), ...paged.get(id) }
+    channels.push({ ...channel, source, ...facts })
     yield
   }
   return withAgents(context, channels, byId)
+}
+
+type Paged = Partial<Pick<SnapshotChannel, 'callee' | 'source' | 'dialledNumber' | 'paged' | 'place' | 'group'>>
+
+/**
+ * Returns pagers and the phones of their pages, by id. Page() rings the phones in the pager's call; pager and phones
+ * are in one conference then, to which no phone was called.
+ */
+function* pagesIn(channels: readonly Rows[]): Generator<void, Map<string, Paged>> {
+  const found = new Map<string, Paged>()
+  const callers = new Map<string, Rows>()
+  for (const rows of channels)
+    if (headerOf(rows, 'Uniqueid') === headerOf(rows, 'Linkedid')) callers.set(headerOf(rows, 'Uniqueid'), rows)
+  for (const rows of channels) {
+    yield
+    const [id, source] = [headerOf(rows, 'Uniqueid'), headerOf(rows, 'Linkedid')]
+    const pager = callers.get(source)
+    if (pager === undefined || id === source || isLocal(headerOf(rows, 'Channel')) || !isPaged(rows, pager)) continue
+    found.set(id, { callee: true, source, dialledNumber: null, paged: true })
+    const place = headerOf(pager, 'Exten')
+    if (/^\d+$/.test(place)) found.set(source, { place, group: place })
+  }
+  return found
+}
+
+function isPaged(rows: Rows, pager: Rows): boolean {
+  const [application, ofPager] = [rows, pager].map((one) => headerOf(one, 'Application'))
+  if (application === ORIGINATED) return ofPager === 'Page'
+  const isMet = bridgeOf(rows) !== '' && bridgeOf(rows) === bridgeOf(pager)
+  const wasCalled = rows.some((row) => row.get('DNID') !== '') || isDialable(headerOf(rows, 'Exten'), '')
+  return application === 'ConfBridge' && ofPager === 'ConfBridge' && isMet && !wasCalled
 }
 
 /** Adds the parts that agents who wait on the line have in calls; an agent's own channel talks with nobody. */
@@ -87,12 +122,23 @@ function withAgents(
 
 type Rows = readonly AmiFrame[]
 
+/** Returns that a caller rings no group any more, if its Dial rings a single party and FreePBX shows no group. */
+function rungAllIn(rows: Rows): Pick<SnapshotChannel, 'rungAll'> {
+  const isShown = rows.some((row) => row.has('Variable'))
+  const isDial = !isCallee(rows) && headerOf(rows, 'Application') === 'Dial'
+  return isShown && isDial && dialledGroup(rows) === undefined ? { rungAll: true } : {}
+}
+
+/** The group that a phone answered; for a half of a Local channel, the group that it rang. */
+type Answered = Pick<SnapshotChannel, 'answeredGroup' | 'group'>
+
 /**
- * Returns the extensions whose groups are answered, by the id of the phone that answered. It talks with a caller whose
- * Dial names it: a phone to which the caller was moved since is not in that Dial.
+ * Returns the extensions whose groups are answered, by the id of the phone that answered, and of the Local half whose
+ * Dial rang the group. The phone talks with a caller whose Dial names it: a phone to which the caller was moved since
+ * is not in that Dial.
  */
-function* answeredGroups(channels: readonly Rows[]): Generator<void, Map<string, { answeredGroup: string }>> {
-  const answered = new Map<string, { answeredGroup: string }>()
+function* answeredGroups(channels: readonly Rows[]): Generator<void, Map<string, Answered>> {
+  const answered = new Map<string, Answered>()
   const callees = new Map<string, Rows[]>()
   const named = new Map<string, Rows>()
   for (const rows of channels) {
@@ -120,8 +166,11 @@ function* answeredGroups(channels: readonly Rows[]): Generator<void, Map<string,
     const members = talkingWith(rows).filter((one) =>
       targets.some((target) => isDialledAs(target, headerOf(one, 'Channel'))),
     )
-    for (const phone of members.flatMap((one) => phonesBehind(one)))
-      answered.set(headerOf(phone, 'Uniqueid'), { answeredGroup })
+    if (members.length > 0 && isLocal(headerOf(rows, 'Channel')))
+      answered.set(headerOf(rows, 'Uniqueid'), { group: answeredGroup })
+    else
+      for (const phone of members.flatMap((one) => phonesBehind(one)))
+        answered.set(headerOf(phone, 'Uniqueid'), { answeredGroup })
   }
   return answered
 }
@@ -149,6 +198,30 @@ function* diallersIn(channels: readonly Rows[]): Generator<void, Map<string, str
 }
 
 const DIALLING: ReadonlySet<string> = new Set(['Dial', 'Queue'])
+
+/** How lists print that a channel runs no application. */
+const NO_APPLICATION: ReadonlySet<string> = new Set(['', '(null)', '(none)'])
+
+/** Returns the Local halves that FollowMe dialled, by id: they run no application, as halves that nobody dialled. */
+function* followMeHalves(
+  channels: readonly Rows[],
+): Generator<void, Map<string, Pick<SnapshotChannel, 'callee' | 'source' | 'dialledNumber'>>> {
+  const callers = new Map<string, string>()
+  for (const rows of channels)
+    if (headerOf(rows, 'Application') === 'FollowMe')
+      callers.set(headerOf(rows, 'Linkedid'), headerOf(rows, 'Uniqueid'))
+  yield
+  const found = new Map<string, Pick<SnapshotChannel, 'callee' | 'source' | 'dialledNumber'>>()
+  if (callers.size === 0) return found
+  for (const rows of channels) {
+    yield
+    const isHalf = /^Local\/.*;1$/.test(headerOf(rows, 'Channel')) && NO_APPLICATION.has(headerOf(rows, 'Application'))
+    const source = callers.get(headerOf(rows, 'Linkedid'))
+    if (isHalf && source !== undefined)
+      found.set(headerOf(rows, 'Uniqueid'), { callee: true, source, dialledNumber: null })
+  }
+  return found
+}
 
 /** Returns whether a channel may have dialled another one. */
 function dials(one: Rows, callee: Rows): boolean {
@@ -257,12 +330,15 @@ function snapshotChannel(
   // A caller that a member answered, or that was moved since, still has the group's variables.
   const group = callee || bridge !== null ? undefined : (groupOf(rows).group ?? dialledGroup(rows))
   const shown = group === undefined ? {} : { place: group, group }
+  const isKnown = context.channels.has(id)
   const known =
     context.channels.get(id) ??
     addChannel(context, id, { name, linkedId, exten, number, display, tenant, rang: state === '5' })
+  known.mayBeUp = state !== '6' && (known.mayBeUp || !isKnown)
   if (group !== undefined) Object.assign(known, { exten: group, entered: group })
   if (!callee && get('Application') === 'Dial') noteListedDial(known, get('Data', 'ApplicationData'), bridge !== null)
-  const originated = !callee && isOriginated(rows, { id, linkedId, local })
+  const isOwn = linkedId === id
+  const originated = callee ? isOwn && get('Application') === ORIGINATED : isOriginated(rows, { id, linkedId, local })
   const behind = (callee ? sent.get(keyOf(linkedId, endpoint)) : null) ?? null
   const party = { endpoint, number, display, callee, originated, behind }
   return {
@@ -273,6 +349,7 @@ function snapshotChannel(
     callee,
     source: null,
     originated,
+    ...(callee ? { shown: cleanText(get('ConnectedLineNum')) ?? cleanText(number) } : {}),
     ...(isDialable(get('Exten'), get('Context')) ? { place: get('Exten') } : {}),
     ...shown,
     ...(callee ? {} : activityOf(get('Application'), get('Data', 'ApplicationData'))),
@@ -313,6 +390,9 @@ function noteListedDial(known: KnownChannel, data: string, isAnswered: boolean):
   known.rung = new Set(known.targets.map((target) => endpointIn(target)))
 }
 
+/** What a channel runs that Asterisk rings by itself: for an Originate, or for a page in the pager's call. */
+const ORIGINATED = 'AppDial2'
+
 /**
  * Returns whether Asterisk made a channel by itself (click-to-call): it did not call in, so that Status has no number
  * that it dialled, and is the first of its call, which one that was dialled and left alone is not.
@@ -333,7 +413,8 @@ function activityOf(application: string, data: string): Pick<SnapshotChannel, 'a
 function readActivity(application: string, first: string): Activity | undefined {
   if (application === 'queue') return first === '' ? undefined : { kind: 'queue', queue: first }
   if (application === 'voicemail') return { kind: 'voicemail' }
-  return application === 'confbridge' || application === 'meetme' ? { kind: 'conference' } : undefined
+  if (application === 'confbridge' || application === 'meetme') return { kind: 'conference' }
+  return NO_APPLICATION.has(application) ? undefined : { kind: 'other' }
 }
 
 /** Returns the value by which a listed channel shows its customer. */

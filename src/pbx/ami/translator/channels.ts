@@ -61,6 +61,8 @@ export type KnownChannel = {
   forwards: boolean
   /** The queue that it is about to enter. */
   nextQueue: string | null
+  /** The queue that it left last: its reason follows. */
+  leftQueue: string | null
   /** Its party was asked to confirm the call, and declined. */
   declined: boolean
   /** The dialplan refuses its call. */
@@ -73,6 +75,8 @@ export type KnownChannel = {
   monitorPath: string | null
   /** The value by which it shows its customer; `null` if it has none. */
   tenant: string | null
+  /** A list showed it before it was up: its answer may come before the next event of this connection. */
+  mayBeUp: boolean
   /** It rang, which changes the meaning of a refusal. */
   rang: boolean
   /** The last values of variables that became signals, by name. */
@@ -89,6 +93,7 @@ export function addChannel(
     ...channel,
     local: channel.name.startsWith('Local/'),
     dialledNothing: false,
+    mayBeUp: false,
     calls: false,
     lacksNumber: false,
     lacksName: false,
@@ -112,6 +117,7 @@ export function addChannel(
     forwards: false,
     declined: false,
     nextQueue: null,
+    leftQueue: null,
     refused: false,
     path: null,
     recordingOptions: {},

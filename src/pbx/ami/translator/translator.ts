@@ -47,6 +47,9 @@ type AmiOptions = {
   readonly custom?: readonly string[] | undefined
 }
 
+/** The state of a channel that was answered. */
+const UP = '6'
+
 type Handler = (context: AmiContext, frame: AmiFrame, id: string) => ChannelSignal[]
 
 /**
@@ -166,11 +169,25 @@ function recordingStarted(known: KnownChannel | undefined, id: string, path: str
 function newstate(context: AmiContext, frame: AmiFrame, id: string): ChannelSignal[] {
   const state = frame.get('ChannelState')
   if (state === '5') return ringing(context, id)
+  if (state === UP) noteUp(context, id)
   // Ring: it is a caller's. chan_sip and others first report such a channel as Down, like an originated one.
   const known = context.channels.get(id)
   if (state === '4' && known !== undefined) known.calls = known.linkedId === id
   if (state === '4') return [{ kind: 'called_in', id }]
-  return state === '6' ? [{ kind: 'up', id }] : []
+  return state === UP ? [{ kind: 'up', id }] : []
+}
+
+function noteUp({ channels }: AmiContext, id: string): void {
+  const known = channels.get(id)
+  if (known !== undefined) known.mayBeUp = false
+}
+
+/** Returns the signal of a phone that turns out to be up: it answered while there was no connection. */
+function answeredUnseen(context: AmiContext, frame: AmiFrame, id: string): ChannelSignal[] {
+  const isSeen = context.channels.get(id)?.mayBeUp === false
+  if (isSeen || frame.get('ChannelState') !== UP || frame.get('Channel').startsWith('Local/')) return []
+  noteUp(context, id)
+  return [{ kind: 'dial_end', source: null, dest: id, result: 'answered', forwardedTo: null, unseen: true }]
 }
 
 /** Returns the destination of Gosub: `context,extension,priority(arguments)`, `extension,priority` or `priority`. */
@@ -261,7 +278,7 @@ function queueStatus(known: KnownChannel | undefined, id: string, value: string)
   const left: ChannelSignal = {
     kind: 'queue_left',
     id,
-    queue: null,
+    queue: known?.leftQueue ?? null,
     result: value === 'TIMEOUT' ? 'timeout' : 'other',
   }
   const refusing = known?.nextQueue ?? null
@@ -269,13 +286,20 @@ function queueStatus(known: KnownChannel | undefined, id: string, value: string)
   known.nextQueue = null
   return [
     { kind: 'queue_joined', id, queue: refusing, position: null },
-    { ...left, final: true },
+    { ...left, queue: refusing, final: true },
   ]
+}
+
+function queueCallerLeave(context: AmiContext, frame: AmiFrame, id: string): ChannelSignal[] {
+  const queue = queueOf(frame)
+  const known = context.channels.get(id)
+  if (known !== undefined) known.leftQueue = queue
+  return [{ kind: 'queue_left', id, queue, result: null }]
 }
 
 function queueCallerJoin(context: AmiContext, frame: AmiFrame, id: string): ChannelSignal[] {
   const known = context.channels.get(id)
-  if (known !== undefined) known.nextQueue = null
+  if (known !== undefined) Object.assign(known, { nextQueue: null, leftQueue: null })
   return [{ kind: 'queue_joined', id, queue: queueOf(frame) ?? '', position: countOf(frame.get('Position')) }]
 }
 
@@ -405,6 +429,7 @@ function cdr(context: AmiContext, frame: AmiFrame, id: string): ChannelSignal[] 
 
 function hangup(context: AmiContext, frame: AmiFrame, id: string): ChannelSignal[] {
   const known = context.channels.get(id)
+  const answered = answeredUnseen(context, frame, id)
   context.channels.delete(id)
   context.lastTransfers.delete(id)
   if (known?.local === true) context.halves.delete(known.name.slice(0, -2))
@@ -412,6 +437,7 @@ function hangup(context: AmiContext, frame: AmiFrame, id: string): ChannelSignal
   const left = agentLeaves(context, id, null)
   forgetAgent(context, id)
   return [
+    ...answered,
     ...left,
     ...agentHungUp(known, id, cause),
     { kind: 'hangup', id, end: endOf(cause, frame.get('TechCause'), known?.rang) },
@@ -423,7 +449,6 @@ function hangup(context: AmiContext, frame: AmiFrame, id: string): ChannelSignal
  */
 const GIVES_UP: ReadonlySet<string> = new Set(['', '0', '16', '31', '127'])
 
-const UP = '6'
 /** The state of a caller's channel that was refused as busy. */
 const BUSY = '7'
 
@@ -435,7 +460,7 @@ function hangupRequest(context: AmiContext, frame: AmiFrame, id: string): Channe
   const state = frame.get('ChannelState')
   const part = partOf(context, id)
   const ofPart: ChannelSignal[] = part === id ? [] : [{ kind: 'hangup_requested', id: part }]
-  if (state === UP) return [{ kind: 'hangup_requested', id }, ...ofPart]
+  if (state === UP) return [...answeredUnseen(context, frame, id), { kind: 'hangup_requested', id }, ...ofPart]
   const known = context.channels.get(id)
   if (known !== undefined && known.rungBy !== null) {
     const end = endOf(frame.get('Cause'), frame.get('TechCause'), known.rang)
@@ -462,6 +487,7 @@ const HANDLERS: Readonly<Record<AmiCallEvent, Handler>> = {
   DialEnd: dialEnd,
   BridgeEnter: bridgeEnter,
   BridgeLeave: (context, frame, id) => [
+    ...answeredUnseen(context, frame, id),
     ...agentLeaves(context, id, frame.get('BridgeUniqueid')),
     { kind: 'unbridged', id, bridge: frame.get('BridgeUniqueid') },
   ],
@@ -476,7 +502,7 @@ const HANDLERS: Readonly<Record<AmiCallEvent, Handler>> = {
   ],
   ChanSpyStart: (_context, frame) => [{ kind: 'listens', id: frame.get('SpyerUniqueid') }],
   QueueCallerJoin: queueCallerJoin,
-  QueueCallerLeave: (_context, frame, id) => [{ kind: 'queue_left', id, queue: queueOf(frame), result: null }],
+  QueueCallerLeave: queueCallerLeave,
   QueueCallerAbandon: (_context, frame, id) => [{ kind: 'queue_left', id, queue: queueOf(frame), result: 'abandoned' }],
   AgentCalled: agentCalled,
   MixMonitorStart: mixMonitorStart,
