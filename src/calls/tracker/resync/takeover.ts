@@ -154,6 +154,8 @@ const renamed = (object: Keyed, names: Readonly<Record<string, string>>): Keyed 
  * Puts stored calls back into a tracker, before its first signal. The first snapshot then ends the calls that are over.
  */
 export function takeOverLiveCalls(state: TrackerState, stored: readonly StoredCall[]): void {
+  // What happens from now on is later than all that the earlier process noted, within the same microsecond too.
+  state.seq = Math.max(state.seq, ...stored.map(lastSeqOf))
   for (const { call: known, channels } of stored) {
     const { account } = state
     // A field that an earlier version did not store yet has the value of a new call.
@@ -161,4 +163,19 @@ export function takeOverLiveCalls(state: TrackerState, stored: readonly StoredCa
     restoreCall(state, call)
     for (const one of channels) restoreChannel(state, { ...newChannel(one.id, one.endpoint), ...one })
   }
+}
+
+/** Returns the last place in the order of signals that a stored call has. */
+function lastSeqOf({ call, channels }: StoredCall): number {
+  let last = 0
+  const note = (...all: readonly (number | undefined)[]): void => {
+    for (const seq of all) last = Math.max(last, seq ?? 0)
+  }
+  for (const { failedSeq } of call.stages) note(failedSeq)
+  for (const { dial, goneSeq, moves = [], ringing = [] } of channels) {
+    note(goneSeq, dial?.beganSeq, dial?.answeredSeq, dial?.endedSeq)
+    for (const { seq } of moves) note(seq)
+    for (const { from, until } of ringing) note(from.seq, until?.seq)
+  }
+  return last
 }

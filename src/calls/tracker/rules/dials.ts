@@ -14,8 +14,8 @@ import {
   placeInCall,
   wakeConsultations,
 } from '../state/registry.ts'
-import { addStage, closeStage, noteFailed } from '../state/stage-moves.ts'
-import { type Channel, type Dial, isVirtual, partyOf, type TrackerState } from '../state/state.ts'
+import { addStage, closeStage, noteFailed, ringFor } from '../state/stage-moves.ts'
+import { type Call, type Channel, type Dial, isVirtual, partyOf, type TrackerState } from '../state/state.ts'
 import { isStill } from '../state/waits.ts'
 import { awaitPager, awaitShown } from './call-start.ts'
 import { consultation } from './consultations.ts'
@@ -49,7 +49,20 @@ export function beginDial(
   if (call !== undefined && source !== null) noteGoesOn(call, source)
   if (call !== undefined && dest.callId === null) placeInCall(state, dest, call)
   markChanged(state, call)
+  if (isVirtual(dest) && call !== undefined) findCallers(state, call)
   placeDial(state, dest)
+}
+
+/** Notes for whom parties ring that were dialled through virtual halves, if those were reported as dialled too late. */
+function findCallers(state: TrackerState, call: Call): void {
+  for (const stage of call.stages) {
+    const leg = channelOf(state, stage.legs[0] ?? null)
+    if (stage.source !== null || stage.own || stage.ended || leg?.dial == null) continue
+    const origin = originOf(state, leg.dial)
+    if (origin.kind !== 'party' || origin.consulting || origin.channel === leg) continue
+    ringFor(stage, origin.channel.id)
+    markUnplaced(state, call)
+  }
 }
 
 /** Gives a dial its call and stage, once the party for which it is made is known. */

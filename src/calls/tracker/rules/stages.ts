@@ -51,13 +51,24 @@ export function updateStages(state: TrackerState, call: Call): void {
     if (channel.queuing !== null) placeQueue(state, channel)
   }
   arrange(state, call)
-  for (const stage of call.stages) {
-    if (!stage.ended && isPartyStage(stage)) updateLegs(state, call, stage)
-  }
+  for (const stage of inOrderOfAnswers(state, call)) updateLegs(state, call, stage)
   for (const stage of call.stages)
     if (!stage.ended && stage.legs.length > 0 && !isRinging(state, stage)) updateEnd(state, call, stage)
   updateParents(state, call)
   nameParties(call)
+}
+
+/** Returns the open stages of parties; those that were answered since the last time come in the order of the answers. */
+function inOrderOfAnswers(state: TrackerState, call: Call): readonly Stage[] {
+  const open = call.stages.filter((stage) => !stage.ended && isPartyStage(stage))
+  const answers = new Map<Stage, number>()
+  for (const stage of open)
+    for (const id of stage.answered ? [] : stage.legs) {
+      const answeredUs = channelOf(state, id)?.dial?.answeredUs ?? null
+      if (answeredUs !== null) answers.set(stage, answeredUs)
+    }
+  if (answers.size < 2) return open
+  return open.toSorted((a, b) => (answers.get(a) ?? 0) - (answers.get(b) ?? 0))
 }
 
 /** Returns whether a party was not answered yet, and one of its devices still rings: nothing of its end is known. */
