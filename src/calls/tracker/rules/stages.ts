@@ -58,7 +58,7 @@ export function updateStages(state: TrackerState, call: Call): void {
   nameParties(call)
 }
 
-/** Returns the open stages of parties; those that were answered since the last time come in the order of the answers. */
+/** Returns the open stages of parties; those that were answered since the last time are in the order of the answers. */
 function inOrderOfAnswers(state: TrackerState, call: Call): readonly Stage[] {
   const open = call.stages.filter((stage) => !stage.ended && isPartyStage(stage))
   const answers = new Map<Stage, number>()
