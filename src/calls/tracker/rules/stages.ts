@@ -1,5 +1,5 @@
 import type { StageResult } from '../../../events/enums.ts'
-import { answerByList, answerCall } from '../state/call-answer.ts'
+import { answerCall } from '../state/call-answer.ts'
 import { channelOf, channelsOf, heardBy, legsOf, stageOf } from '../state/registry.ts'
 import { closeStage, enterConversation, noteStageAnswered, noteStageRang, settlingSince } from '../state/stage-moves.ts'
 import {
@@ -149,9 +149,7 @@ export function noteAnswer(
   }
   nameAgent(state, call)
   noteCallGoesOn(call)
-  const by = partyOf(leg.endpoint)
-  if (stage.answeredUs === null) answerByList(call, enteredUs, by)
-  else answerCall(call, stage.answeredUs, by)
+  answerCall(call, stage.answeredUs, partyOf(leg.endpoint))
 }
 
 function updateEnd(state: TrackerState, call: Call, stage: Stage): void {

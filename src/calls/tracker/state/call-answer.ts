@@ -14,13 +14,6 @@ export function answerCall(call: Call, atUs: number | null, by: Party): void {
   call.answeredBy = by
 }
 
-/** Notes that a list of `foundUs` shows an answer: it came before what the same list shows of the call's conference. */
-export function answerByList(call: Call, foundUs: number, by: Party): void {
-  const metInList = call.metUnseen || (call.answeredUs !== null && call.answeredUs >= foundUs)
-  if (call.answeredBy === null && metInList) call.answeredBy = by
-  answerCall(call, null, by)
-}
-
 /**
  * Notes that a call's conference has two members: that is an answer by nobody, or the time of one that was joined.
  * `atUs` is `null` if they were found there.
