@@ -11,6 +11,7 @@ import { placeDial } from '../rules/dials.ts'
 import { beginClickToCall, beginUnseen, beginWithCaller, decideDirectionByDial } from '../rules/direction.ts'
 import { enterConference } from '../rules/linked-calls.ts'
 import { joinQueue, noteLeftUnseen } from '../rules/queues.ts'
+import { takeOverUnseen } from '../rules/transfers.ts'
 import { newChannel } from '../state/initial-state.ts'
 import {
   callByLinkedId,
@@ -229,7 +230,10 @@ export function addUnseenStage(
   }
   if (call.root === null && party === null) beginUnseen(call, channel)
   decideDirectionByDial(state, call, channel, party)
-  if (row.up && (row.bridge !== null || !row.callee)) noteFoundAnswered(state, channel)
+  if (row.up && (row.bridge !== null || !row.callee)) {
+    if (!row.callee && party !== null) takeOverUnseen(call, stage, party)
+    noteFoundAnswered(state, channel)
+  }
   markChanged(state, call)
 }
 

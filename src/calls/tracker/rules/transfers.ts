@@ -309,6 +309,10 @@ function takeOverParent(call: Call, taker: Stage, parent: Stage | undefined): vo
   noteQueueAnswer(call, parent, taker.answeredUs)
 }
 
+/** Gives the group or queue that rang for a caller the answer of a party that was found to have picked up the call. */
+export const takeOverUnseen = (call: Call, taker: Stage, caller: Channel): void =>
+  takeOverParent(call, taker, parentOfJoined(call, caller, caller))
+
 /** Returns the group or queue that rang the taken-over party, or in which the caller was found. */
 function parentOfJoined(call: Call, into: Channel, source: Channel): Stage | undefined {
   const rung = stageOf(call, into.dial?.stageId ?? null)
