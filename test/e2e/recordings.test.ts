@@ -30,6 +30,9 @@ const NEEDS_ITS_GAP: readonly string[] = [
   'gap-atxfer-joined',
   'gap-transfer-to-menu',
   'gap-transferer-leaves',
+  'gap-follow-me',
+  'gap-two-queues',
+  'gap-queue-member-missing',
 ]
 
 const cases: Case[] = (['asterisk', 'freeswitch'] as const).flatMap((folder) => {

@@ -89,10 +89,13 @@ export function expectCards(stub: CrmStub, { events }: Situation, users = usersO
     const answered = new Set<string>()
     for (const { body } of events) {
       const { data } = body
-      if (data.name !== 'dial_ended' || data.call.id !== callId || data.stage.kind !== 'user') continue
-      if (data.call.direction === 'outbound') continue
+      if (data.name !== 'dial_started' && data.name !== 'dial_ended') continue
+      if (data.call.id !== callId || data.stage.kind !== 'user' || data.call.direction === 'outbound') continue
       const user = users[data.stage.target ?? '']
-      if (user !== undefined) (data.stage.result === 'answered' ? answered : unanswered).add(user)
+      if (user === undefined) continue
+      // A phone may ring again, also when the recording ends.
+      if (data.name === 'dial_started') unanswered.delete(user)
+      else (data.stage.result === 'answered' ? answered : unanswered).add(user)
     }
     for (const user of unanswered)
       expect([callId, user, answered.has(user) || !shown.has(user)]).toEqual([callId, user, true])
