@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import type { DatabaseSource } from '../store/database-url.ts'
 import { type NodeStores, openNodeStores, type PostgresOptions } from '../store/postgres/store.ts'
 import { makeFolder } from '../store/sqlite/engine/data-folder.ts'
-import { isServed, lockFolder, tryLockFolder } from '../store/sqlite/engine/folder-lock.ts'
+import { holderOf, lockFolder, tryLockFolder } from '../store/sqlite/engine/folder-lock.ts'
 import { removeLeftCopies } from '../store/sqlite/engine/restore.ts'
 import { openSqliteStore } from '../store/sqlite/store.ts'
 import type { Store } from '../store/store.ts'
@@ -61,7 +61,9 @@ async function lockAfterCommands(path: string): Promise<ReturnType<typeof lockFo
   for (;;) {
     const lock = tryLockFolder(path, 'process')
     if (lock !== undefined) return lock
-    if (isServed(path) || performance.now() > untilMs) return lockFolder(path)
+    // A holder without a name may be a command that has just begun.
+    const isService = holderOf(path)?.startsWith('process ') === true
+    if (isService || performance.now() > untilMs) return lockFolder(path)
     await Bun.sleep(AGAIN_MS)
   }
 }
