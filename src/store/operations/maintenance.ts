@@ -1,3 +1,5 @@
+import { nextTurn } from '../../lib/slices.ts'
+
 // Keeping the store in order: the stepped clock, pruning, erasing, checks.
 
 /** `steppedUs`: wall time less this is steady time. `pruneFromUs` (steady): nothing is pruned for its age before. */
@@ -39,6 +41,8 @@ export async function callListWithNumber(
     const { callIds, next }: NumberStep = await maintenance.callFindNumber(number, place)
     for (const id of callIds) found.add(id)
     place = next
+    // A read of SQLite resolves at once: without a turn of their own, all steps would be one.
+    await nextTurn()
   }
   return [...found]
 }

@@ -213,6 +213,17 @@ onEngines('maintenance', ({ open }) => {
       place = step.next
     }
     expect(callIds.toSorted()).toEqual([...found.map((n) => `call ${n}`), 'saved'].toSorted())
+    // Between two steps others have their turn.
+    let turns = 0
+    let isSearching = true
+    const count = (): void => {
+      turns += 1
+      if (isSearching) setImmediate(count)
+    }
+    setImmediate(count)
+    await callListWithNumber(maintenance, '15551230001')
+    isSearching = false
+    expect(turns).toBeGreaterThanOrEqual(steps.length - 1)
     expect(steps).toEqual([
       { of: 'calls', afterId: '' },
       { of: 'events', afterId: 0 },
