@@ -4,7 +4,7 @@ import { accepts } from '../http/accepts.ts'
 import { responses, success } from '../http/envelope.ts'
 import { SettingsInForce } from './settings-in-force.ts'
 
-/** What a command on the same machine needs to know of this process. */
+/** The facts about this process that a command on the same machine needs. */
 const ServiceFacts = t.Object({
   /** `null`: no service runs, and a command answers itself, over the store. */
   settings: t.Union([SettingsInForce, t.Null()]),

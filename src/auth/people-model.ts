@@ -18,7 +18,7 @@ const time = (description: string) => t.String({ format: 'date-time', default: u
 const timeOrNull = (description: string) => t.Union([time(''), t.Null()], { description })
 const count = (description: string) => Type.Integer({ minimum: 0, description })
 
-/** The body is checked by a rule, so that the message says what a name may be. */
+/** The body is checked by a rule, so that the message names the rule of names. */
 const accountName = t.String({ description: 'The name of the account, in any case', form: { maxLength: 64 } })
 const type = t.UnionEnum(['USER', 'ADMIN'], {
   default: undefined,

@@ -1,4 +1,4 @@
-// Backups of the store at intervals: when, where, how many. What is copied is the store's.
+// Backups of the store at intervals: when, where, how many. The content of a backup is the store's business.
 
 export { startBackups } from './backup-runs.ts'
 export { backupPlaceOf } from './place.ts'

@@ -50,7 +50,7 @@ export type SnapshotChannel = {
   readonly rungAll?: boolean
   /** The extension whose group this dialled channel answered, if the snapshot reports it. */
   readonly answeredGroup?: string
-  /** What the dialplan does with a caller, if the snapshot reports it. */
+  /** The application in which a caller is, if the snapshot reports it. */
   readonly activity?: Activity
   /** When the channel was created; `null` if the snapshot does not report it. */
   readonly startedUs: number | null

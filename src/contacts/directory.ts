@@ -198,7 +198,7 @@ const FAILED: Found = { contact: null, state: 'failed' }
 const LATE: Found = { contact: null, state: 'late' }
 const foundOf = (contact: Contact | null): Found => (contact === null ? UNKNOWN : { contact, state: 'found' })
 
-/** Resolves with what was found, or with `late` after `waitMs`. */
+/** Resolves with the contact, or with `late` after `waitMs`. */
 function within({ found, waitMs }: { found: Promise<Found>; waitMs: number }): Promise<Found> {
   const { promise, resolve } = Promise.withResolvers<Found>()
   const timer = setTimeout(() => resolve(LATE), waitMs)

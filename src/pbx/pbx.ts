@@ -1,5 +1,5 @@
 // PBXs: their connections (watch/), protocols (ami/, esl/), phones and trunks (endpoints/), and tools for their
-// operators. Does not know what a call is.
+// operators. Knows no calls.
 
 export { lineOf, SETTING } from './endpoints/endpoint-summary.ts'
 export { startCallOwner } from './originate/call-owner.ts'

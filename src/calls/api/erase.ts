@@ -9,7 +9,7 @@ import type { Store } from '../../store/store.ts'
 
 const count = (description: string) => Type.Integer({ minimum: 0, description })
 
-/** The counts of erased records, and of those that are left. */
+/** The counts of erased records, and of the records that are left. */
 export const Erased = t.Object({
   calls: count('Call records'),
   events: count('Events whose bodies were emptied'),

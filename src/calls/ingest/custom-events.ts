@@ -6,7 +6,7 @@ import type { CallBatch, NewEvent } from '../../store/operations/calls.ts'
 import { NO_FACTS } from '../../store/subscription.ts'
 import type { Signal } from '../signal.ts'
 
-/** What a dialplan says outside of any call. */
+/** A custom event of a dialplan outside of any call. */
 type Said = Extract<Signal, { kind: 'custom_without_call' }>
 
 type Source = {
@@ -18,7 +18,7 @@ type Source = {
   readonly nowSteadyUs: number
 }
 
-/** Returns what the dialplan says outside of any call. */
+/** Returns the custom events of the dialplan outside of any call. */
 export const saidWithoutCall = (signals: readonly Signal[]): Said[] =>
   signals.filter((signal) => signal.kind === 'custom_without_call')
 

@@ -151,7 +151,7 @@ export async function startIngest(options: IngestOptions): Promise<Ingest> {
     if (hasChanges(state)) outbox.flush()
     followLimit()
   }, IDLE_FLUSH_MS)
-  /** What the dialplan says outside of calls, one batch after the other. */
+  /** The custom events outside of calls, one batch after the other. */
   let saying: Promise<void> = Promise.resolve()
   let areSignalsMissed = false
   let endedEarlyLoggedMs = Number.NEGATIVE_INFINITY
@@ -207,7 +207,7 @@ export async function startIngest(options: IngestOptions): Promise<Ingest> {
     // Events that became due while no process ran must not wait for the PBX.
     tracker.tick()
   }
-  /** Stores what the dialplan says outside of calls; without an account it is for nobody. */
+  /** Stores custom events outside of calls; without an account they are for nobody. */
   function storeSaid(signals: readonly Signal[]): void {
     const said = saidWithoutCall(signals)
     const { account, accountId } = options

@@ -15,7 +15,7 @@ type ConnectorOptions = {
   readonly resolve?: Resolve
 }
 
-/** A client that also reads what a broker has. */
+/** A client that also reads the retained messages of a broker. */
 type Client = { readonly will: Will; readonly onMessage: (message: Incoming) => void }
 
 /**

@@ -41,7 +41,7 @@ export type Message = {
   readonly retain: boolean
 }
 
-/** What the broker publishes for a client whose connection breaks. */
+/** The message that the broker publishes for a client whose connection breaks. */
 export type Will = Pick<Message, 'topic' | 'body' | 'retain'>
 
 /** A message of a topic that was asked for. */
@@ -78,7 +78,7 @@ type SessionOptions = {
 
 /** A publisher receives a few bytes per packet: a server that sends a longer one is no broker. */
 const MAX_PACKET_BYTES = 16_384
-/** A subscriber gets messages; those that it reads are short. */
+/** A subscriber gets messages; the messages that it reads are short. */
 const MAX_MESSAGE_BYTES = 262_144
 /** The lowest return code of a topic that a broker does not give. */
 const FIRST_FAILURE = 128
@@ -101,7 +101,7 @@ mqtt.writeToStream.cacheNumbers = false
 for (const codes of [MQTT5_PUBACK_PUBREC_CODES, MQTT5_DISCONNECT_CODES])
   for (const code of ALL_FAILURES) codes[code] ??= `reason code ${code}`
 
-/** What the broker announces as it accepts a connection. */
+/** The limits that the broker announces as it accepts a connection. */
 type Limits = NonNullable<IConnackPacket['properties']>
 
 type Unsent = { readonly packet: (id: number) => Uint8Array; readonly resolve: (answer: Published) => void }
@@ -144,7 +144,7 @@ export function openSession(options: SessionOptions): MqttSession {
       if (!isPinging) noteUnasked()
       isPinging = false
     } else if (packet.cmd === 'publish' && onMessage !== undefined && packet.qos < 2) {
-      // Some brokers send what they keep with the quality of service that it came with.
+      // Some brokers send a retained message with the quality of service with which it was published.
       if (packet.qos === 1) send({ cmd: 'puback', messageId: packet.messageId ?? 0 })
       onMessage({ topic: packet.topic, body: packet.payload.toString() })
     } else if (packet.cmd === 'suback' && subscribing.has(packet.messageId ?? 0)) {

@@ -64,7 +64,7 @@ const newBacklog = (webhookId: number, agenda: Agenda): Backlog => ({
   agenda,
 })
 
-/** Notes on the agenda what a change has made necessary. What has become needless is taken off when it is read. */
+/** Notes on the agenda the work that a change has made necessary. Needless work is taken off when it is read. */
 function plan(backlog: Backlog): void {
   const { hasMore, nextOf, retryUs, agenda } = backlog
   if (hasMore || nextOf.size > 0) agenda.now.add(backlog)

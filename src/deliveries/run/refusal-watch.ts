@@ -129,7 +129,7 @@ export function startRefusalWatch(options: RefusalWatchOptions): RefusalWatch {
   }
 }
 
-/** Returns what the outcome of an attempt says about its receiver. */
+/** Returns the kind of answer that the outcome of an attempt shows. */
 function answerOf(outcome: Outcome, { isEndOfFlow }: { isEndOfFlow: boolean }): AnswerKind {
   switch (outcome.kind) {
     case 'delivered':

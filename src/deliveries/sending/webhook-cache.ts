@@ -170,7 +170,7 @@ export function createWebhookCache({ webhooks, templates, nowUs, onLoaded }: Web
      * @throws Fault `unavailable`.
      */
     refresh(owns: (accountId: number) => boolean, only?: number): Promise<boolean> {
-      // One at a time: an earlier read must not replace what a later one has found.
+      // One at a time: an earlier read must not replace the list of a later one.
       const next = reading.then(() => readChanged(owns, only))
       reading = next.catch(() => undefined)
       return next

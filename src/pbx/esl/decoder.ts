@@ -24,7 +24,7 @@ export type EslFrame = {
    * read.
    */
   readonly event: EslEvent | undefined
-  /** Drops what was read of the event, which takes more memory than its bytes; it is read from them again. */
+  /** Drops the values that were read of the event, which take more memory than its bytes; they can be read again. */
   forget?(): void
 }
 

@@ -41,7 +41,7 @@ class FoundEvent implements EslEvent {
   readonly #bytes: Buffer
   readonly #format: Format
   readonly #body: string | undefined
-  /** What was found, at the places of the needles: a map would take several times as much. */
+  /** The values that were found, at the places of their keys: a map would take several times as much. */
   readonly #found: Found[] = []
   /** Whether families of keys occur: each is searched once, when one of its keys is read. */
   #families: Map<Prefix, boolean> | undefined

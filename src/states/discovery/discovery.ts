@@ -13,8 +13,8 @@ import { idOf, messagesOf, type PbxEntities, type Place } from './entities.ts'
 import { type Connect, createPublisher, type Publisher } from './publisher.ts'
 
 /**
- * Tells home automation of the phones, trunks and queues of accounts: each webhook with the option `discovery` gets a
- * publisher at its broker, which is emptied when the option or the webhook goes.
+ * Publishes the phones, trunks and queues of accounts to home automation: each webhook with the option `discovery`
+ * gets a publisher at its broker, which is emptied when the option or the webhook goes.
  */
 type DiscoveryOptions = {
   readonly store: Pick<Store, 'webhooks' | 'accounts'>
@@ -108,7 +108,7 @@ export function startDiscovery(options: DiscoveryOptions): { stop(): Promise<voi
     try {
       await publisher.publish(messagesOf(place, await entitiesOf(options, accountId)))
       if (entry.failures > 0)
-        log.info({ webhook: logged }, 'home automation is told of phones, trunks and queues again')
+        log.info({ webhook: logged }, 'phones, trunks and queues are published to home automation again')
       entry.failures = 0
     } catch (error) {
       if (entry.failures === 0) log.warn({ webhook: logged, err: error }, CANNOT_PUBLISH)
@@ -169,9 +169,9 @@ async function entitiesOf(
   }))
 }
 
-const CANNOT_PUBLISH = 'cannot tell home automation of phones, trunks and queues; will retry'
+const CANNOT_PUBLISH = 'cannot publish phones, trunks and queues to home automation; will retry'
 const NOT_TAKEN_BACK =
-  'cannot take back what home automation was told: delete the retained messages of this account at the broker'
+  'cannot delete the retained messages for home automation: delete those of this account at the broker'
 
 /** Returns the messages' place at the broker of a URL; `undefined` for a URL of another kind. */
 function placeOf(url: string, account: string): Place | undefined {

@@ -3,7 +3,7 @@ import { DEVICE_STATES, PHONE_STATES, type Phone, type Queue, type Trunk } from 
 import { VERSION } from '../../lib/version.ts'
 import { topicLevel } from '../../outbound/mqtt-url.ts'
 
-// What Home Assistant is told of an account's phones, trunks and queues: retained messages by their topics (MQTT
+// The entities of an account's phones, trunks and queues in Home Assistant: retained messages by their topics (MQTT
 // discovery of Home Assistant, home-assistant.io/integrations/mqtt). Pure.
 
 /** The messages of an account at a broker. */

@@ -41,8 +41,8 @@ export function createPublisher(place: Place, connect: Connect): Publisher {
   /** What the broker has. */
   let kept = new Map<string, string>()
   let usedMs = performance.now()
-  /** The broker was told anything that others may read. */
-  let isTold = false
+  /** The broker retains messages of ours. */
+  let hasPublished = false
 
   async function open(): Promise<BrokerConnection> {
     const found = new Map<string, string>()
@@ -86,7 +86,7 @@ export function createPublisher(place: Place, connect: Connect): Publisher {
     async publish(wanted) {
       const broker = connection?.isOpen() === true ? connection : await open()
       const nowMs = performance.now()
-      isTold = wanted.size > 0
+      hasPublished = wanted.size > 0
       const own = wanted.get(status)
       if (own !== undefined && nowMs - usedMs > USED_EVERY_MS) kept.delete(status)
       const gone = [...kept.keys()].filter((topic) => !wanted.has(topic)).map((topic) => [topic, ''] as const)
@@ -99,10 +99,10 @@ export function createPublisher(place: Place, connect: Connect): Publisher {
       const closing = connection
       connection = undefined
       if (closing?.isOpen() !== true) return
-      const told = isTold
+      const published = hasPublished
         ? send(closing, { topic: status, body: OFFLINE, retain: true }).catch(() => undefined)
         : undefined
-      await Promise.race([told, Bun.sleep(CLOSE_WITHIN_MS)])
+      await Promise.race([published, Bun.sleep(CLOSE_WITHIN_MS)])
       closing.close()
     },
   }

@@ -56,7 +56,7 @@ export type WebhookOptionsRecord = {
   readonly events: readonly string[]
   /** An MQTT broker keeps the newest message of each topic for later subscribers. */
   readonly retain: boolean
-  /** The home automation for which an MQTT broker is told of phones, trunks and queues. */
+  /** The home automation for which phones, trunks and queues are published at an MQTT broker. */
   readonly discovery: 'homeassistant' | null
   /** Several requests for one event, in place of a body; JSON, with `null` in the place of each secret. */
   readonly flow: FlowOption | null

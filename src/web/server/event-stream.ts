@@ -24,7 +24,7 @@ type StreamOptions = {
   auth: AuthService
   /** Returns these deliveries as they are now. */
   deliveries: (ids: readonly number[]) => Promise<readonly DeliveryRow[]>
-  /** Returns what the events of deliveries are about. */
+  /** Returns the subjects of the events of deliveries. */
   subjectsOf: (rows: readonly DeliveryRow[]) => Promise<(row: DeliveryRow) => string>
   /** Returns the converter to the ids that clients see. */
   openIds: () => Promise<OpaqueIds>
@@ -148,7 +148,7 @@ export function startStreams(options: StreamOptions): Streams {
       await Promise.all([following.begin(accountId), followingChanges.begin(accountId)])
       if (calls === 'all') await refreshCalls()
       if (!mayOpen(clients, accountId)) throw tooManyStreams()
-      // What the outbox has from before is not for this stream.
+      // Earlier changes in the outbox are not for this stream.
       outbox.flush(accountId)
       const sink = openSink({
         ...(calls === 'all' ? { first: snapshot(accountId) } : {}),

@@ -149,7 +149,7 @@ function emitLive(state: TrackerState, call: Call, events: CallEvent[]): void {
 /** A party began to ring for the party on a channel. */
 type Ring = { readonly us: number; readonly source: string | null }
 
-/** Emits the answers that happened before a party rang: that of its caller always did. */
+/** Emits the answers that happened before a party rang: its caller's answer always did. */
 function emitAnswers(state: TrackerState, call: Call, events: CallEvent[], before?: Ring): void {
   const answered = call.stages.filter((stage) => isPartyStage(stage) && stage.answered && !stage.emitted.answered)
   // The phones of a page may have answered before the page itself was known.
@@ -201,7 +201,7 @@ function emitHolds(state: TrackerState, call: Call, events: CallEvent[]): void {
   }
 }
 
-/** Emits what the dialplan has said. */
+/** Emits the custom events of the dialplan. */
 function emitCustoms(state: TrackerState, call: Call, events: CallEvent[]): void {
   if (call.customs.length === 0) return
   const { customs } = call
@@ -307,7 +307,7 @@ function emitMerged(
   emitEnd(state, call, events)
 }
 
-/** Sets the timer of a call to the earliest end of what it waits for. */
+/** Sets the timer of a call to the earliest end of its waits. */
 function wakeAgain(state: TrackerState, call: Call): void {
   if (state.wakeUs === Number.POSITIVE_INFINITY || !state.calls.has(call.id)) state.timers.delete(call.id)
   else state.timers.set(call.id, state.wakeUs)

@@ -1,7 +1,7 @@
 import type { Endpoint } from '../../signal.ts'
 import type { Channel } from '../state/state.ts'
 
-/** The endpoint of a channel: its number and name. What is known stays, unless the PBX gives another one. */
+/** The endpoint of a channel: its number and name. A known number or name stays, unless the PBX gives another one. */
 
 type Known = Pick<Endpoint, 'number' | 'name'>
 
@@ -15,12 +15,12 @@ export function nameEndpoint(channel: Channel, name: string | null): void {
   channel.endpoint = { ...channel.endpoint, name }
 }
 
-/** Notes what the PBX has learned of a party, where nothing was known before. */
+/** Notes the number and name that the PBX has learned of a party, where none was known before. */
 export function learnEndpoint(channel: Channel, learned: Known): void {
   channel.endpoint = withLearned(channel.endpoint, learned)
 }
 
-/** Returns a party with what the PBX has learned of it, where nothing was known before. */
+/** Returns a party with the number and name that the PBX has learned of it, where none was known before. */
 export const withLearned = <P extends Known>(party: P, { number, name }: Known): P => ({
   ...party,
   number: party.number ?? number,

@@ -2,7 +2,7 @@ import type { Stamp } from '../picture/groups.ts'
 import { callOf, markChanged, markUnplaced } from '../state/registry.ts'
 import type { Channel, Ringing, TrackerState } from '../state/state.ts'
 
-/** What a PBX shows about how an extension rings its phones. Only this file writes it. */
+/** The facts that a PBX shows about how an extension rings its phones. Only this file writes them. */
 
 const now = (state: TrackerState) => ({ us: state.atUs, seq: state.seq })
 

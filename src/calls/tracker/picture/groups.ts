@@ -85,7 +85,7 @@ const isSamePlace = (one: Dialler, other: Dialler): boolean =>
 
 /** Returns the groups that these parties form. */
 export function groupsOf(all: readonly Ring[], shown: readonly Shown[]): Groups {
-  // What a queue rings itself is in no other group, unless the PBX shows one.
+  // A phone that a queue rings itself is in no other group, unless the PBX shows one.
   const isAside = ({ queue, chain }: Ring): boolean => queue !== null && chain.length === 0 && shown.length === 0
   const rings = all
     .filter((ring) => !isAside(ring))

@@ -1,6 +1,6 @@
 import type { SnapshotChannel } from '../../signal.ts'
 
-/** The rows of a snapshot, found by what they have in common, so that no row is compared with all others. */
+/** The rows of a snapshot, found by the ids that they share, so that no row is compared with all others. */
 export type Listing = {
   readonly rows: readonly SnapshotChannel[]
   readonly byId: ReadonlyMap<string, SnapshotChannel>

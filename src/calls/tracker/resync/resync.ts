@@ -58,7 +58,7 @@ function resyncKnown(state: TrackerState, at: At, { channel, row, listed }: List
     if (row.bridge !== null) enterListed(state, at, channel, row)
     else leaveBridge(state, channel)
   }
-  // What the list shows for the first time is not rung by an earlier group.
+  // A phone that the list shows for the first time is not rung by an earlier group.
   if (row.rungAll === true) noteRungAll(state, channel, { us: at.atUs, seq: 0 })
   if (isUp(channel)) noteListedPlace(state, at, channel, row)
   if (isUnseenCallee(state, channel, row)) missedDial(state, channel, row, listed)

@@ -137,11 +137,11 @@ export function readLiveCall(json: string): StoredCall {
 /** Before 0.3.0 a dial had `byQueue`: `null` if the PBX did not report it. */
 const readDial = ({ byQueue, ...dial }: Keyed): Keyed => ({ ...NEW_DIAL, notByQueue: byQueue === false, ...dial })
 
-/** What a version before 0.3.0 decided about groups stays, as far as it did not store the facts. */
+/** The groups that a version before 0.3.0 made stay, as far as it did not store the facts. */
 const decidedBefore = ({ kind, answered }: Keyed): Keyed =>
   kind === 'group' ? { key: OF_EARLIER_VERSION } : { placed: answered === true }
 
-/** Versions before 0.3.0 stored only what a channel rang at that moment, and not since when. */
+/** Versions before 0.3.0 stored only the phones that a channel rang at that moment, and not since when. */
 const ringingOf = (group: unknown): readonly Ringing[] =>
   typeof group === 'string' ? [{ place: group, from: { us: 0, seq: 0 }, until: null, isNewAttempt: false }] : []
 

@@ -16,7 +16,7 @@ import {
 
 /**
  * Gives the stages of a call their groups and queues, as the facts show them now. Only this file makes groups and sets
- * `parentId`; what has ended keeps its place, and a stage whose place is a fact of its own (`placed`) keeps that.
+ * `parentId`; a stage that has ended keeps its place, and one whose place is a fact of its own (`placed`) keeps it.
  */
 export function arrange(state: TrackerState, call: Call): void {
   if (!state.unplaced.delete(call.id)) return

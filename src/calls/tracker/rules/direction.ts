@@ -77,7 +77,7 @@ export function inheritBeginning(from: Call, into: Call): void {
   into.did = from.did
 }
 
-/** Notes what the PBX has learned of a caller, where nothing was known before. */
+/** Notes the number and name that the PBX has learned of a caller, where none was known before. */
 export function learnCaller(call: Call | undefined, caller: Channel, learned: Pick<Endpoint, 'number' | 'name'>): void {
   learnEndpoint(caller, learned)
   const isAgent = call?.from.extension !== null && call?.from.extension === caller.endpoint.number

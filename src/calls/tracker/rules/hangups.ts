@@ -20,7 +20,7 @@ function tookCallersPlace(state: TrackerState, call: Call, { dial }: Channel): b
   return hasLeft && source !== undefined && source.id !== call.root && source.dial !== null
 }
 
-/** Notes that a call goes on (a dial, an answer, a transfer): whoever hung up before did not end it. */
+/** Notes that a call goes on (a dial, an answer, a transfer): a party that hung up before did not end it. */
 export function noteCallGoesOn(call: Call): void {
   call.hungUpBy = null
 }

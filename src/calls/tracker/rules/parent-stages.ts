@@ -113,7 +113,7 @@ function updateQueue(state: TrackerState, call: Call, queue: QueueState): void {
   closeStage(stage, queue.leftUs ?? caller?.goneUs ?? null, result)
 }
 
-/** Returns how a visit to a queue ended that nobody answered: what the PBX reports, unless its caller is gone. */
+/** Returns how a visit to a queue ended that nobody answered: as the PBX reports, unless its caller is gone. */
 function visitResult(
   { result }: QueueState,
   { gaveUp, callerGone }: { gaveUp: boolean; callerGone: boolean },

@@ -271,7 +271,7 @@ export type Call = {
   queues: readonly QueueState[]
   recordings: readonly RecordingState[]
   transfers: readonly TransferState[]
-  /** What the dialplan has said and is not emitted yet. */
+  /** The custom events of the dialplan that are not emitted yet. */
   customs: readonly { custom: Custom; atUs: number }[]
   /** Holds and resumes that are not emitted yet. */
   holds: readonly { channel: string; onHold: boolean; atUs: number; arrivedUs: number }[]

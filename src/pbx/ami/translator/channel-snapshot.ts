@@ -228,7 +228,7 @@ function dials(one: Rows, callee: Rows): boolean {
   const isOfQueue = headerOf(callee, 'Application') === 'AppQueue'
   if (isOfQueue || headerOf(one, 'Application') === 'Queue')
     return isOfQueue === (headerOf(one, 'Application') === 'Queue')
-  // A channel that is connected to somebody else dials nobody any more.
+  // A channel that is connected to another party has no dial any more.
   const [bridge, own] = [bridgeOf(one), bridgeOf(callee)]
   if (bridge !== '' && bridge !== own) return false
   const name = headerOf(callee, 'Channel')

@@ -75,7 +75,7 @@ export function groupIn({ application, application_data = '', dest = '' }: Row, 
   return ringsSeveral(application_data) ? dest : undefined
 }
 
-/** Returns what the dialplan does with a caller. */
+/** Returns the application in which a caller is. */
 export function activityIn(
   { endpoints }: EslContext,
   { application, application_data = '' }: Row,

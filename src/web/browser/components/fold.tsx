@@ -17,7 +17,7 @@ export function Fold({ title, value, isOpen = false, onOpen, children }: FoldPro
       class="fold"
       open={isOpen}
       onToggle={(event) => event.currentTarget.open && onOpen?.()}
-      // The browser says what is wrong with a field only where it can be seen.
+      // The browser shows the error of a field only where the field can be seen.
       onInvalidCapture={(event) => {
         event.currentTarget.open = true
       }}

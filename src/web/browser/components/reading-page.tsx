@@ -6,7 +6,7 @@ import { Segments } from './choice.tsx'
 import { Icon, Logo } from './icon.tsx'
 
 type ReadingPageProps = {
-  /** What the page is, behind the name of the product: `API`, `Help`. */
+  /** The title of the page, behind the name of the product: `API`, `Help`. */
   name: string
   /** Where the link to the content goes. */
   contentHref: string

@@ -7,7 +7,7 @@ export type Column<T> = {
   readonly name: string
   /** Only screen readers have the name. */
   readonly isNameHidden?: boolean
-  /** A number of pixels or a percentage; without one the column takes what is left. */
+  /** A number of pixels or a percentage; without one the column takes the rest of the width. */
   readonly width?: number | string
   /**
    * The cell's place in a narrow list, whose rows have two lines: `a1` and `a2` on the first, `b1` and `b2` on the

@@ -63,7 +63,7 @@ export function errorText(failed: { message: string; errors: readonly FieldError
   return failed.errors.map((error) => error.message).join(' ') || failed.message
 }
 
-/** Saves what the API answers as a file. Returns the error, or `null`. */
+/** Saves an answer of the API as a file. Returns the error, or `null`. */
 export async function downloadFile(path: string, type: string, name: string): Promise<string | null> {
   try {
     const response = await fetch(path, { headers: { accept: type, ...authorizationHeader() }, credentials: 'omit' })

@@ -34,7 +34,7 @@ export function storyOf(call: Call | null, events: readonly EventWithDeliveries[
   return lines
 }
 
-/** Returns whether an event is part of what a line tells. */
+/** Returns whether an event belongs to a line of the story. */
 function belongsTo({ events }: Line, event: EventWithDeliveries): boolean {
   const [first] = events
   const last = events.at(-1)

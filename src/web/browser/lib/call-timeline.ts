@@ -90,7 +90,7 @@ function holdsOf(events: readonly EventWithDeliveries[]): Span[] {
 
 type MakeBars = (tone: BarTone, start: string | null, end: string | null, text: string) => Bar[]
 
-/** Returns the bars of a talk, with what was on hold in it. */
+/** Returns the bars of a talk, with its times on hold. */
 function talkBars(start: string | null, end: string | null, holds: readonly Span[], bar: MakeBars): Bar[] {
   const within = holds.filter(
     ({ from, to }) => (end === null || from < end) && (start === null || to === null || to > start),

@@ -3,7 +3,7 @@ import { formatStageTarget, humanize, pluralize } from './format.ts'
 import type { Call, Party, Stage } from './resources.ts'
 import type { Tone } from './tone.ts'
 
-/** What is happening in a call, and how it ended, in words. Pure. */
+/** The state and the end of a call in words. Pure. */
 type Said = { readonly tone: Tone; readonly text: string }
 
 /** More would not fit on a line. */

@@ -58,7 +58,7 @@ const PROPOSED: Readonly<Record<Exclude<Proposal, 'own'>, readonly EventChoice[]
   call: SWITCH_NAMES,
 }
 
-/** What a chat gets, where each event is a message for people. */
+/** The events for a chat, where each event is a message for people. */
 export const CHAT_EVENTS: readonly EventChoice[] = ['call_ended', 'call_missed']
 
 /** Returns the events of a proposal; those that are chosen already for a choice of one's own. */

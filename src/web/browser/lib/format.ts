@@ -156,7 +156,7 @@ export function formatPendingCount(count: number): string {
   return count < MAX_COUNTED ? count.toLocaleString('en') : `${MAX_COUNTED.toLocaleString('en')}+`
 }
 
-/** Writes what the API reports as a sentence: each part begins with a capital letter and ends with a full stop. */
+/** Writes a message of the API as a sentence: each part begins with a capital letter and ends with a full stop. */
 export function formatSentence(text: string): string {
   const capital = text
     .trim()

@@ -82,7 +82,7 @@ export function withDomainsAsCustomers(fields: PbxFields, isOn: boolean): PbxFie
 
 const KNOWN_PASSWORD = 'ClueCon'
 
-/** Writes what is wrong with a password that everybody knows: from another machine it is an error. `null`: nothing. */
+/** Writes the error of a password that everybody knows: from another machine it is an error. `null`: nothing. */
 export function describeSecretRisk(fields: PbxFields): { readonly isError: boolean; readonly text: string } | null {
   if (PBX_PROTOCOLS[fields.protocol].kind !== 'freeswitch' || fields.secret !== KNOWN_PASSWORD) return null
   return isLocal(fields)

@@ -2,7 +2,7 @@ import { PBX_PROTOCOLS, type PbxProtocol } from '../../../pbx/source/pbx-facts.t
 
 type ProductFacts = {
   readonly title: string
-  /** What it takes to connect it. */
+  /** The steps to connect it. */
   readonly hint: string
   /** The protocol of its connections; without TLS where there are two. */
   readonly protocol: PbxProtocol
@@ -23,5 +23,5 @@ export type PbxProduct = keyof typeof PBX_PRODUCTS
 // Object.keys loses the type of the keys.
 export const PRODUCT_NAMES = Object.keys(PBX_PRODUCTS) as unknown as readonly PbxProduct[]
 
-/** Returns the product of a known PBX, of which only the protocol is stored. */
+/** Returns the product of a stored PBX: only its protocol is known. */
 export const productOf = (protocol: PbxProtocol): PbxProduct => PBX_PROTOCOLS[protocol].kind

@@ -14,7 +14,7 @@ export type Person = {
   readonly invited_until: string | null
 }
 
-/** An account with what it has. */
+/** An account with the counts of its users, webhooks and PBXs. */
 export type Account = {
   readonly name: string
   readonly users: number

@@ -14,7 +14,7 @@ export function usePolling(load: () => void, everyMs: number, inputs: readonly u
   }, inputs)
 }
 
-/** Returns what a request brings, read again at an interval; `null` until it was read. A failure keeps the value. */
+/** Returns the answer to a request, asked again at an interval; `null` before the first. A failure keeps the answer. */
 export function usePolled<T>(
   read: () => Promise<ApiResult<T>>,
   everyMs: number,

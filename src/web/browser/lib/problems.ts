@@ -3,7 +3,7 @@ import type { Overview, PbxStatus } from './resources.ts'
 import { routeHref } from './router.ts'
 import { describeTrouble, troubleSince, webhookKey, webhookName } from './webhook-state.ts'
 
-/** What is wrong now, in one list: since when, why, and what to do. Pure. */
+/** The problems of now in one list, each with its begin, cause and remedy. Pure. */
 export type Problem = {
   readonly key: string
   readonly title: string
@@ -13,7 +13,7 @@ export type Problem = {
   readonly href: string
   /** The button that leads there. */
   readonly action: string
-  /** Whether only administrators see what is there. */
+  /** Whether only administrators see the page to which it leads. */
   readonly isForAdmins: boolean
   /** The URL of a webhook that can be tried at once. */
   readonly triedUrl: string | null

@@ -9,7 +9,7 @@ type FormSource<T> = {
   readonly load: T | (() => Promise<T | Failure>)
   /** Returns the errors that the API would not find. */
   readonly check?: (value: T) => readonly FieldError[]
-  /** Saves the value. Returns why that failed, or what is stored now. */
+  /** Saves the value. Returns the error, or the value that is stored now. */
   readonly save: (value: T, stored: T) => Promise<{ readonly saved: T } | Failure>
   readonly onSaved?: (value: T) => void
 }

@@ -54,7 +54,7 @@ export async function addWebhook(form: WebhookForm): Promise<Failure | null> {
   return options.ok ? switched : named(options)
 }
 
-/** Saves what was changed since `stored`; what others have changed meanwhile is kept. */
+/** Saves the changes since `stored`; changes of others meanwhile are kept. */
 export async function saveWebhook(
   place: Place,
   form: WebhookForm,
@@ -96,7 +96,7 @@ async function putOptions(form: WebhookForm, stored: WebhookForm, ask: Ask): Pro
 /** Others may change the list again and again: after this many attempts something else is wrong. */
 const MAX_ATTEMPTS = 5
 
-/** Changes one webhook of the list on top of what the list is now. */
+/** Changes one webhook of the list on top of the list as it is stored now. */
 async function putWebhook({ url, occurrence }: Place, change: (now: Webhook) => Webhook): Promise<Failure | null> {
   let last: Failure = failure(GONE)
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {

@@ -20,7 +20,7 @@ export function webhookKey({ url, occurrence }: Pick<WebhookHealth, 'url' | 'occ
 
 type Shown = Pick<WebhookHealth, 'last' | 'paused' | 'down_since' | 'refusing_since'>
 
-/** Returns how a webhook does: `up` only if its receiver accepts what it gets. */
+/** Returns the state of a webhook: `up` only if its receiver accepts the requests. */
 export function webhookState(webhook: Shown, nowMs: number): { readonly tone: Tone; readonly text: string } {
   const { last, paused, down_since: downSince, refusing_since: refusingSince } = webhook
   if (paused) return { tone: 'none', text: 'paused' }

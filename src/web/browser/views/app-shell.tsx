@@ -186,7 +186,7 @@ function TroubleCount({ of }: { of: string }) {
   )
 }
 
-/** Tells that the page does not get changes from the service. */
+/** Says that the page does not get changes from the service. */
 function NotLive() {
   const state = useObservable(connectionState)
   return (

@@ -31,10 +31,10 @@ const NARROW_PX = 820
 /** Several deliveries change together: they are read once. */
 const RELOAD_DELAY_MS = 300
 
-/** What is known of a call: its record, or until it has one its state in the live view. */
+/** The known state of a call: its record, or until it has one its state in the live view. */
 type Shown = Omit<CallRecord, 'pbx'> & { readonly pbx: string | null }
 
-/** Shows one call: its timeline, its story with the deliveries, and the JSON of what is chosen. */
+/** Shows one call: its timeline, its story with the deliveries, and the JSON of the chosen event. */
 export function CallDetail({ id }: { id: string }) {
   const [record, setRecord] = useState<CallRecord | null>(null)
   const [events, setEvents] = useState<readonly EventWithDeliveries[]>([])

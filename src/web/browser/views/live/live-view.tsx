@@ -21,7 +21,7 @@ import { FirstRun } from './first-run.tsx'
 import { LiveCalls } from './live-calls.tsx'
 import { Traffic } from './traffic.tsx'
 
-/** Shows what is wrong, the calls that are up, who waits and who is to be called back, the traffic, and the events. */
+/** Shows the problems, the calls that are up, who waits and who is to be called back, the traffic, and the events. */
 export function LiveView() {
   const now = useObservable(overview)
   const { calls, feed } = useObservable(liveState)

@@ -56,7 +56,7 @@ function firstFields(): PbxFields {
 /** A PBX that was just connected, with what its check has found. */
 type Saved = { readonly name: string; readonly findings: readonly PbxFinding[] }
 
-/** Shows the state of the new PBX and what it has, and then its first call as it happens. */
+/** Shows the state and the subjects of the new PBX, and then its first call as it happens. */
 function FirstCall({ name, findings }: Saved) {
   const works = findings.filter(({ level }) => level === 'ok')
   const toDo = findings.filter(({ level }) => level !== 'ok')

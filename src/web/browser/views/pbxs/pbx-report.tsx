@@ -5,7 +5,7 @@ import type { PbxFinding } from '../../lib/resources.ts'
 const ICON = { ok: 'check', missing: 'cross', advice: 'alert' } as const satisfies Record<string, IconName>
 const TITLE = { ok: 'Works', missing: 'Problem', advice: 'Advice' } as const
 
-/** Shows what a check of a PBX has found, the missing things first, each with the line to add. */
+/** Shows the findings of a check of a PBX, the missing things first, each with the line to add. */
 export function PbxReport({ findings }: { findings: readonly PbxFinding[] }) {
   const order = ['missing', 'advice', 'ok']
   const sorted = findings.toSorted((one, other) => order.indexOf(one.level) - order.indexOf(other.level))

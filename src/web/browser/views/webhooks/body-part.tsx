@@ -34,7 +34,7 @@ type BodyPartProps = {
   onChange: (options: OptionsForm) => void
 }
 
-/** Shows the choice of the request's body, and what the receiver would get. */
+/** Shows the choice of the request's body, and a preview of the request. */
 export function BodyPart({ form, errors, onChange }: BodyPartProps) {
   const id = useId()
   const { options } = form

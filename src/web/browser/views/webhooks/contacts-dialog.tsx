@@ -52,7 +52,7 @@ export function ContactsDialog({ onClose }: { onClose: () => void }) {
   )
 }
 
-/** Reads what the dialog needs. Returns the error if that fails. */
+/** Reads the settings and the presets for the dialog. Returns the error if that fails. */
 async function load(): Promise<Loaded | string> {
   const [settings, options, presets] = await Promise.all([
     request<ContactSettings>('GET', '/integration/contacts'),

@@ -99,7 +99,7 @@ function CrmField({ form, errors, onChange, parameter, users }: FieldProps) {
   )
 }
 
-/** Returns the users of a CRM as options, with the one that is entered although the CRM does not list it. */
+/** Returns the users of a CRM as options, with the entered user although the CRM does not list it. */
 function userOptions(users: readonly CrmUser[], value: string): (readonly [string, string])[] {
   const listed = users.map(({ id, name }) => [id, name] as const)
   const isUnknown = value !== '' && !users.some(({ id }) => id === value)

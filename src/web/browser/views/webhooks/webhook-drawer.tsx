@@ -125,7 +125,7 @@ function DrawerForm({ form, webhook, onRemove, onClose }: DrawerFormProps) {
                 <Requests
                   form={value}
                   url={webhook.url}
-                  // What was changed here is not lost. Without a new reading saving keeps what was saved there, too.
+                  // Changes in this form are not lost. Without a new reading saving keeps those of the other form.
                   onSaved={() => (form.isChanged ? undefined : void form.reload())}
                 />
               }

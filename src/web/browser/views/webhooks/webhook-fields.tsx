@@ -25,7 +25,7 @@ type FieldsProps = {
   readonly form: WebhookForm
   readonly errors: readonly FieldError[]
   readonly isMqtt: boolean
-  /** What is shown instead of a body, where a flow makes the requests. */
+  /** The part that is shown instead of a body, where a flow makes the requests. */
   readonly requests?: VNode
   readonly onChange: (form: WebhookForm) => void
 }
@@ -84,7 +84,7 @@ function AddressField({ form, errors, isMqtt, onChange }: FieldsProps) {
         spellcheck={false}
         autoComplete="off"
         // Whoever edits the address needs its password and its own spelling; whoever only sees it does not. A text that
-        // hides the password must not be typed into: what it hides would be lost.
+        // hides the password must not be typed into: the password would be lost.
         value={isEdited ? form.url : shownUrl(form.url)}
         readOnly={!isEdited && shownUrl(form.url) !== form.url}
         onFocus={(event) => {
