@@ -46,6 +46,8 @@ export type SnapshotChannel = {
   readonly place?: string
   /** The extension that rings several phones for this channel, at once or in turn, if the snapshot reports it. */
   readonly group?: string
+  /** Words of what a caller's extension dials or has dialled as a group, the extensions among them. */
+  readonly dials?: readonly string[]
   /** It no longer rings the parties that an earlier `group` reported. */
   readonly rungAll?: boolean
   /** The extension whose group this dialled channel answered, if the snapshot reports it. */

@@ -4,6 +4,7 @@ import { createdIn, type InboxEntry, type SnapshotEntry } from '../connection/in
 import type { TenantRule } from '../source/pbx-url.ts'
 import type { Commands } from './commands.ts'
 import type { EslFrame } from './decoder.ts'
+import { requestQueues } from './queue-request.ts'
 import { requestTenants } from './tenant-request.ts'
 
 /**
@@ -33,8 +34,8 @@ export function createSnapshotRequest(
     const rows = lists.filter((reply) => reply?.body.trimStart().startsWith('{'))
     const isComplete = rows.length === lists.length
     if (isComplete) {
-      const shown = await requestTenants(commands, tenants, rows[0])
-      entry.rows = [...rows, shown, clock].filter((row) => row !== undefined)
+      const shown = await Promise.all([requestTenants(commands, tenants, rows[0]), requestQueues(commands, rows[0])])
+      entry.rows = [...rows, ...shown, clock].filter((row) => row !== undefined)
       entry.created = createdIn(inbox.waiting(), createdBy)
     }
     inbox.resume()

@@ -1,7 +1,8 @@
 import type { TenantRule } from '../source/pbx-url.ts'
 import type { Commands } from './commands.ts'
 import type { EslFrame } from './decoder.ts'
-import { type ListRow, listRows } from './list-rows.ts'
+import { requestVariable } from './leg-variables.ts'
+import type { ListRow } from './list-rows.ts'
 
 /** Requests the tenant values of listed legs, if the list of channels lacks them. */
 
@@ -10,9 +11,6 @@ import { type ListRow, listRows } from './list-rows.ts'
  */
 export const variableOfRule = ({ by, variable }: TenantRule): string | null =>
   by === 'domain' ? 'domain_name' : variable
-
-/** More than a FreeSWITCH has at a time; each costs a command. */
-const MAX_ASKED = 5_000
 
 /** Returns another list with the tenant values of the legs in a list of channels, or `undefined` if none is needed. */
 export async function requestTenants(
@@ -25,22 +23,5 @@ export async function requestTenants(
   // A trunk profile may give callers a presence: their number at the carrier's address.
   const isShown = ({ direction, presence_id: presence = '' }: ListRow): boolean =>
     rule.by === 'domain' && presence.includes('@') && direction !== 'inbound'
-  const ids = listRows(channels.body)
-    .filter((row) => !isShown(row))
-    .flatMap(({ uuid = '' }) => (/^[0-9a-f-]{36}$/i.test(uuid) ? uuid : []))
-  const asked = ids.slice(0, MAX_ASKED)
-  const replies = await Promise.all(asked.map((id) => commands.send(`api uuid_getvar ${id} ${variable}`)))
-  const rows = asked.flatMap((uuid, index) => {
-    const value = replies[index]?.body.trim() ?? ''
-    return value === '' || value === '_undef_' || value.startsWith('-') ? [] : [{ uuid, tenant: value }]
-  })
-  return listOf(channels, rows)
+  return requestVariable(commands, channels, { variable, column: 'tenant', isAsked: (row) => !isShown(row) })
 }
-
-const listOf = ({ offset, contentType }: EslFrame, rows: readonly ListRow[]): EslFrame => ({
-  offset,
-  contentType,
-  get: () => '',
-  body: JSON.stringify({ rows }),
-  event: undefined,
-})

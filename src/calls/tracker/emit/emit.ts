@@ -261,7 +261,8 @@ function noteEnd(state: TrackerState, call: Call): void {
     return
   }
   if (call.endDueUs !== null) return
-  const parties = channelsOf(state, call).filter((channel) => !isVirtual(channel))
+  // Where the end of a virtual channel was not seen, neither was when its party left.
+  const parties = channelsOf(state, call).filter((channel) => !isVirtual(channel) || channel.end?.unseen === true)
   call.endedUs = Math.max(0, ...parties.map((channel) => endOf(channel) ?? 0)) || state.atUs
   call.endDueUs = state.nowUs + (call.lost === null ? END_SETTLING_US : 0)
   wakeAsking(state, call)

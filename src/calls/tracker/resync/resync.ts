@@ -6,7 +6,7 @@ import { openQueue } from '../rules/dial-stages.ts'
 import { compareHold } from '../rules/holds.ts'
 import { resyncRecordings } from '../rules/recordings.ts'
 import { callOf, channelOf, leaveBridge, markChanged, markUnplaced, noteHeard } from '../state/registry.ts'
-import { type Channel, isUp, isVirtual, type TrackerState } from '../state/state.ts'
+import { type Channel, isUp, isVirtual, type Stage, type TrackerState } from '../state/state.ts'
 import { noteTenant } from '../state/tenants.ts'
 import { type Listing, listingOf } from './listing.ts'
 import { addListed, addUnseenStage, callerOf, enterListed, noteActivity } from './unseen-calls.ts'
@@ -59,7 +59,7 @@ function resyncKnown(state: TrackerState, at: At, { channel, row, listed }: List
     else leaveBridge(state, channel)
   }
   // A phone that the list shows for the first time is not rung by an earlier group.
-  if (row.rungAll === true) noteRungAll(state, channel, { us: at.atUs, seq: 0 })
+  if (row.rungAll === true || dialsOthers(state, channel, row)) noteRungAll(state, channel, { us: at.atUs, seq: 0 })
   if (isUp(channel)) noteListedPlace(state, at, channel, row)
   if (isUnseenCallee(state, channel, row)) missedDial(state, channel, row, listed)
   else catchUp(state, channel, row)
@@ -67,6 +67,16 @@ function resyncKnown(state: TrackerState, at: At, { channel, row, listed }: List
   // A party that was answered unseen may hold the other one.
   if (row.onHold !== undefined)
     compareHold(state, at, channel, { onHold: row.onHold, isNews: heardUs <= (state.lostUs ?? 0) })
+}
+
+/** Returns whether a caller's extension dials none of the phones that it rang as a group, but others: the next group. */
+function dialsOthers(state: TrackerState, channel: Channel, { dials }: SnapshotChannel): boolean {
+  const stages = callOf(state, channel)?.stages ?? []
+  const group = stages.findLast(({ kind, shownBy }) => kind === 'group' && shownBy === channel.id)
+  const members = group === undefined ? [] : stages.filter(({ parentId }) => parentId === group.id)
+  const isNamed = ({ kind, target }: Stage): boolean => kind !== 'user' || dials?.includes(target ?? '') === true
+  const areDialled = members.every(({ legs }) => legs.some((id) => channelOf(state, id)?.dial?.source === channel.id))
+  return dials !== undefined && members.length > 0 && areDialled && !members.some(isNamed)
 }
 
 /** Notes where in the dialplan a caller is now, and that it rings a group there. */

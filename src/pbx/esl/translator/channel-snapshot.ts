@@ -6,8 +6,9 @@ import { userOf } from '../address.ts'
 import type { EslFrame } from '../decoder.ts'
 import { type ListRow, listRowsInSteps } from '../list-rows.ts'
 import { isOwn } from './channel-create.ts'
+import { wordsOf } from './dial-strings.ts'
 import { addLeg, type EslContext, noteQueued, partyBehind } from './legs.ts'
-import { activityIn, askersIn, diallersIn, groupIn } from './listed-dials.ts'
+import { activityIn, activityOfQueue, askersIn, diallersIn, groupIn } from './listed-dials.ts'
 
 type Row = Readonly<ListRow>
 
@@ -38,7 +39,7 @@ export function* snapshotChannels(
     const { uuid, b_uuid: other } = row
     if (uuid === undefined || uuid === '' || created.has(uuid)) continue
     // Only the list of channels has the application of a leg.
-    if (row.application !== undefined || row.tenant !== undefined || !legs.has(uuid))
+    if (row.application !== undefined || row.tenant !== undefined || row.queue !== undefined || !legs.has(uuid))
       legs.set(uuid, { ...legs.get(uuid), ...row })
     if (other !== undefined && other !== '') {
       bridged.set(uuid, other)
@@ -192,7 +193,9 @@ function answeredGroupOf(id: string, list: List): string | undefined {
   for (let depth = 0; leg !== undefined && depth < MAX_NESTING; depth++) {
     const source = sourceOf(leg, list)
     const caller = list.legs.get(source ?? '')
-    if (source === null || caller === undefined || list.bridged.get(leg) !== source) return undefined
+    // The moment before the bridge, neither of them is in one.
+    const isJoining = !list.bridged.has(leg) && !list.bridged.has(source ?? '')
+    if (source === null || caller === undefined || !(isJoining || list.bridged.get(leg) === source)) return undefined
     const group = groupIn(caller, true)
     if (group !== undefined) return group
     leg = HALF.exec(caller.name ?? '')?.[2] === 'b' ? list.pairs.get(source) : undefined
@@ -254,8 +257,9 @@ function snapshotChannel(context: EslContext, id: string, row: Row, list: List):
     dialledNumber: outbound ? null : dialled,
     ...(outbound || !row.dest ? {} : { place: row.dest }),
     ...(group === undefined ? {} : { group }),
+    ...(groupIn(row, true) === undefined ? {} : { dials: [...wordsOf(row.application_data ?? '')] }),
     ...(answeredGroup === undefined ? {} : { answeredGroup }),
-    ...(source === null && !virtual ? activityIn(context, row, up && peer === undefined) : {}),
+    ...(source === null && !virtual ? activityOf(context, id, row, list) : {}),
     callee: outbound && source !== null,
     ...(list.askers.has(id) ? { consulted: true } : {}),
     source,
@@ -266,6 +270,16 @@ function snapshotChannel(context: EslContext, id: string, row: Row, list: List):
     tenant,
     bridge: peer === undefined ? null : id < peer ? `${id} ${peer}` : `${peer} ${id}`,
   }
+}
+
+/** Returns the application in which a caller is: a queue also while its agent talks with the caller. */
+function activityOf(context: EslContext, id: string, row: Row, list: List): Pick<SnapshotChannel, 'activity'> {
+  const peer = list.bridged.get(id)
+  const queue = list.legs.get(peer ?? '')?.queue
+  if (peer !== undefined && queue !== undefined && sourceOf(peer, list) === id) return activityOfQueue(context, queue)
+  // mod_fifo keeps its application for the conversation, mod_callcenter until the bridge.
+  const isServed = row.application === 'fifo' || row.application === 'callcenter'
+  return activityIn(context, row, isUpIn(row) && (peer === undefined || isServed))
 }
 
 /** States of legs that are answered. In the last one a leg waits while another one is rung for it. */

@@ -50,6 +50,9 @@ const SUBSCRIBER = 7
 /** Returns whether a dial string dials a party, by any of its names: its number, user, or address. */
 export function isDialledIn(dialled: string, names: readonly string[]): boolean {
   if (dialled.length > MAX_STRING) return false
-  const words = new Set(dialled.split(/[^\w.+*#-]+/))
+  const words = wordsOf(dialled)
   return names.some((name) => name !== '' && words.has(name))
 }
+
+/** Returns the words of a dial string: numbers, users and addresses are among them. */
+export const wordsOf = (dialled: string): Set<string> => new Set(dialled.split(/[^\w.+*#-]+/))

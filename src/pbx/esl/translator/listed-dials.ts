@@ -86,14 +86,23 @@ export function activityIn(
   if (!isAlone || name === null) return {}
   switch (application) {
     case 'callcenter':
-      return { activity: { kind: 'queue', queue: name, name: endpoints.queueName(first) } }
+      return activityOfQueue({ endpoints }, first)
     case 'fifo':
       return /\sin(\s|$)/.test(application_data) ? { activity: { kind: 'queue', queue: name } } : {}
     case 'conference':
-      return { activity: { kind: 'conference', conference: name.split('@')[0] ?? name } }
+      return { activity: { kind: 'conference', conference: name.split(/[@+]/)[0] ?? name } }
     case 'voicemail':
       return /^\s*(check|auth)/.test(application_data) ? {} : { activity: { kind: 'voicemail' } }
     default:
       return {}
   }
+}
+
+/** Returns that a caller is in a queue of mod_callcenter. */
+export function activityOfQueue(
+  { endpoints }: Pick<EslContext, 'endpoints'>,
+  queue: string,
+): Pick<SnapshotChannel, 'activity'> {
+  const name = cleanText(queue)
+  return name === null ? {} : { activity: { kind: 'queue', queue: name, name: endpoints.queueName(queue) } }
 }
