@@ -32,6 +32,8 @@ const NEEDS_ITS_GAP: readonly string[] = [
   'gap-transferer-leaves',
   'gap-follow-me',
   'gap-two-queues',
+  'gap-next-bridge',
+  'gap-group-joining',
   'gap-queue-member-missing',
 ]
 

@@ -69,7 +69,7 @@ function resyncKnown(state: TrackerState, at: At, { channel, row, listed }: List
     compareHold(state, at, channel, { onHold: row.onHold, isNews: heardUs <= (state.lostUs ?? 0) })
 }
 
-/** Returns whether a caller's extension dials none of the phones that it rang as a group, but others: the next group. */
+/** Returns whether a caller's extension dials others than the phones of its last group: the next group. */
 function dialsOthers(state: TrackerState, channel: Channel, { dials }: SnapshotChannel): boolean {
   const stages = callOf(state, channel)?.stages ?? []
   const group = stages.findLast(({ kind, shownBy }) => kind === 'group' && shownBy === channel.id)
