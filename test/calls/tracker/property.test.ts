@@ -75,6 +75,12 @@ function streams(what: string, cases: number, make: (random: Random) => Signal[]
 
 streams('streams of signals at random', 4_500, (random) => randomSignals(random, 5 + random.int(60), START_US))
 
+test('streams that broke a promise once: only an inbound call has a did, whatever its channels turn out to be', () => {
+  for (const seed of [30_003_328, 30_003_763, 31_002_259, 31_023_149])
+    playCase(seed, (random) => run(randomSignals(random, 5 + random.int(60), START_US), random))
+  expect.assertions(0)
+})
+
 const recordings = mutatedRecordings(400)
 // Known to fail: TEST_SEED=20261154, a PBX that restarted rings another member of a call's group, which has ended.
 streams('mutated recordings', 500, (random) => random.pick(recordings).signals(random, START_US), 20_262_000)

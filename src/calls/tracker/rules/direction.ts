@@ -33,6 +33,7 @@ export const isFeatureCode = (number: string): boolean => /^[*#]/.test(number)
 /** Sets the direction of a call. After it was emitted, only an originated call changes it, when it dials. */
 export function setDirection(call: Call, direction: Direction): void {
   if (!call.emitted || (call.clickToCall && call.direction !== 'inbound')) call.direction = direction
+  if (call.direction !== 'inbound') call.did = null
 }
 
 /**
@@ -48,9 +49,10 @@ export function beginWithCaller(call: Call, root: Channel): void {
   call.to = dialled === null ? ANONYMOUS : partyOfNumber(dialled)
   const isInbound = root.endpoint.kind === 'external'
   call.directionKnown = isInbound && dialled !== null
-  if (isInbound) call.did = dialled
   const isInternal = dialled === null || isInternalNumber(dialled)
   setDirection(call, isInbound ? 'inbound' : isInternal ? 'internal' : 'outbound')
+  // A call that was emitted keeps its direction.
+  if (call.direction === 'inbound') call.did = dialled
 }
 
 /** Notes the extension that the dialplan chose for a caller who dialled no number. */
