@@ -136,3 +136,20 @@ describe.each([
     expect(names).toEqual([`dial_started ${isBefore ? 'Boris' : null}`, 'dial_ended Boris'])
   })
 })
+
+/** Returns when a call that a list shows began, in seconds before the list, on a PBX whose clock is off by this. */
+function beganBefore(offsetUs: number): number {
+  const clockUs = NOW_US + offsetUs
+  const caller = { ...PHONE, created_epoch: String(clockUs / 1_000_000 - 10) }
+  const clock = { ...list([]), body: `${clockUs}\n` }
+  const { play, rest, events } = player()
+  play([{ kind: 'connected', first: true, boot: null, atUs: NOW_US, arrivedUs: NOW_US }])
+  play(createEslTranslator(PATTERNS).snapshot([list([caller]), list([]), clock], NOW_US))
+  rest(5_000_000)
+  const started = events.find(({ name }) => name === 'call_started')?.body.data.call.started_at ?? ''
+  return (NOW_US / 1_000 - Date.parse(started)) / 1_000
+}
+
+test.each([0, 1, -1])('a found call began when it began, though the clock of the PBX is off by %d h', (hours) => {
+  expect(beganBefore(hours * 3_600_000_000)).toBe(10)
+})
