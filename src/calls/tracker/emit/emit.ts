@@ -5,6 +5,7 @@ import { rfc3339 } from '../../../lib/time.ts'
 import { dialledBy } from '../../event-facts.ts'
 import { relateToOthers } from '../rules/call-start.ts'
 import { endMissingWithCall } from '../rules/channels.ts'
+import { nameParties } from '../rules/direction.ts'
 import { takeTransfers } from '../rules/due-transfers.ts'
 import { takeDueHolds } from '../rules/holds.ts'
 import { joinLinksOf } from '../rules/linked-calls.ts'
@@ -304,6 +305,7 @@ function emitMerged(
   events: CallEvent[],
 ): void {
   const into = merged.id === null ? undefined : state.calls.get(merged.id)
+  nameParties(call)
   merged.result = into !== undefined && isAnswered(into) ? 'answered' : 'no_answer'
   emitEnd(state, call, events)
 }
