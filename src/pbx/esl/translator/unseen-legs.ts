@@ -31,10 +31,16 @@ export function beginningOf(context: EslContext, event: EslEvent): Stamped[] {
 const BEFORE_US = SECOND
 const BEHIND_US = 50_000
 
-/** Returns whether a leg began so shortly before the last list that it may lack the leg: its creation will not come. */
+/**
+ * Returns whether a leg began so shortly before the last list that it may lack the leg: its creation will not come. A leg
+ * that a dial string delays shows the time of the dial as its creation: it rings at once when it is created.
+ */
 export function isBarelyUnlisted({ listedUs }: EslContext, event: EslEvent): boolean {
-  const createdUs = Number(event.get('Caller-Channel-Created-Time'))
-  return listedUs > 0 && createdUs >= listedUs - BEFORE_US && createdUs < listedUs + BEHIND_US
+  if (listedUs <= 0) return false
+  return BEGINNING_TIMES.some((name) => {
+    const us = Number(event.get(name))
+    return us >= listedUs - BEFORE_US && us < listedUs + BEHIND_US
+  })
 }
 
 /** Events of a leg's own that have the facts of its creation. */
@@ -46,3 +52,4 @@ const SHOWS_LEG: ReadonlySet<string> = new Set([
 ])
 
 const RINGING_TIMES = ['Caller-Channel-Progress-Time', 'Caller-Channel-Progress-Media-Time']
+const BEGINNING_TIMES = ['Caller-Channel-Created-Time', ...RINGING_TIMES]
