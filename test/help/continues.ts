@@ -30,6 +30,7 @@ export const CONTINUES: Readonly<Record<string, string>> = {
   'gap-queue-member-missing': 'gap-queue-member-missing-2',
   'gap-list-is-late': 'gap-list-is-late-2',
   'gap-two-queues': 'gap-two-queues-2',
+  'gap-three-way': 'gap-three-way-2',
   'gap-delayed-member': 'gap-delayed-member-2',
   'gap-consultation-given-up': 'gap-consultation-given-up-2',
   'gap-next-bridge': 'gap-next-bridge-2',

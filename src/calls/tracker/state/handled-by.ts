@@ -34,7 +34,7 @@ export function handledBy(state: TrackerState, call: Call): readonly Party[] {
   // An extension takes the place of an outside party.
   const isStart = call.handled.every(({ extension }) => extension === null)
   if (isStart && own.length === 0) return talked.slice(0, 1).map(({ party }) => party)
-  const list = isStart ? startOf(own) : grown(call, own)
+  const list = isStart ? startOf(own) : grown(state, call, own)
   return list.filter((party, index, all) => !sameParty(all[index - 1], party)).slice(-MAX_HANDLERS)
 }
 
@@ -46,13 +46,15 @@ function startOf(handlers: readonly Handler[]): readonly Party[] {
 }
 
 /** Returns the list with those who joined since, and the owner at its end. */
-function grown({ handled, hungUpBy }: Call, handlers: readonly Handler[]): readonly Party[] {
+function grown(state: TrackerState, { handled, hungUpBy, root }: Call, handlers: readonly Handler[]): readonly Party[] {
   const known = handled.map((party) => handlers.find((one) => sameParty(one.party, party))?.party ?? party)
   const joined = handlers.map(({ party }) => party).filter((party) => !known.some((one) => sameParty(one, party)))
   const owners = ownersOf(handlers).map(({ party }) => party)
   const last = known.at(-1)
-  // Once the caller has hung up, the others leave one by one.
-  const isEnding = hungUpBy === 'caller'
+  // Once the caller has hung up, those who talk leave one by one.
+  const endUs = channelOf(state, root)?.goneUs ?? state.atUs
+  const wasThere = handlers.some(({ party, untilUs }) => sameParty(last, party) && untilUs >= endUs - SAME_END_US)
+  const isEnding = hungUpBy === 'caller' && wasThere
   const isOwner = joined.length === 0 && last !== undefined && (isEnding || owners.some((one) => sameParty(one, last)))
   const owner = owners.at(-1)
   return isOwner || owner === undefined ? [...known, ...joined] : [...known, ...joined, owner]
@@ -67,7 +69,10 @@ function handlerOf(state: TrackerState, stage: Stage): Handler {
   const enteredUs = stage.enteredUs ?? stage.answeredUs ?? 0
   const legs = stage.legs.flatMap((id) => channelOf(state, id) ?? [])
   const untilUs = Math.max(-1, ...legs.map((leg) => talksUntilUs(state, leg) ?? -1))
-  return { party: stageParty(state, stage), enteredUs, untilUs: untilUs < 0 ? (stage.endedUs ?? STILL) : untilUs }
+  // A transfer joins it to the call a moment before their bridge is reported.
+  const isJoining = untilUs < enteredUs && legs.some((leg) => isUp(leg) && leg.leftUs === null)
+  const isOpen = untilUs < 0 || isJoining
+  return { party: stageParty(state, stage), enteredUs, untilUs: isOpen ? (stage.endedUs ?? STILL) : untilUs }
 }
 
 /**

@@ -206,7 +206,8 @@ function answeredGroupOf(id: string, list: List): string | undefined {
 const isDialledBy = (row: Row | undefined, id: string): boolean => row?.direction === 'outbound' && row.call_uuid === id
 
 function snapshotChannel(context: EslContext, id: string, row: Row, list: List): Omit<SnapshotChannel, 'startedUs'> {
-  const peer = list.bridged.get(id)
+  // A leg that joins a conversation (`three_way`) hears its asker, whose bridge the list shows with the other party.
+  const peer = list.bridged.get(id) ?? (row.application === 'three_way' ? list.askers.get(id) : undefined)
   const pair = list.pairs.get(id)
   const virtual = (row.name ?? '').startsWith('loopback/')
   const outbound = row.direction === 'outbound'

@@ -37,10 +37,15 @@ export function diallersIn(
   return found
 }
 
-/** Returns the party that consults each leg (`att_xfer`), for which it has left another one waiting. */
+/**
+ * Returns the party that consults each leg (`att_xfer`), for which it has left another one waiting; or had: the key 0 makes
+ * it a conversation of three, in which the consulted leg executes `three_way` with that party.
+ */
 export function askersIn(legs: ReadonlyMap<string, Row>): Map<string, string> {
   const asking = [...legs].filter(([, { application }]) => application === 'att_xfer')
   const found = new Map<string, string>()
+  for (const [id, { application, application_data: asker = '' }] of legs)
+    if (application === 'three_way' && legs.has(asker)) found.set(id, asker)
   for (const [id, row] of asking.length === 0 ? [] : legs) {
     if (row.direction !== 'outbound') continue
     const mayAsk = ([other, asker]: readonly [string, Row]): boolean =>
