@@ -38,8 +38,8 @@ export function diallersIn(
 }
 
 /**
- * Returns the party that consults each leg (`att_xfer`), for which it has left another one waiting; or had: the key 0 makes
- * it a conversation of three, in which the consulted leg executes `three_way` with that party.
+ * Returns the party that consults each leg (`att_xfer`), for which it has left another one waiting. The key 0 makes it
+ * a conversation of three, which the consulted leg joins by `three_way`.
  */
 export function askersIn(legs: ReadonlyMap<string, Row>): Map<string, string> {
   const asking = [...legs].filter(([, { application }]) => application === 'att_xfer')

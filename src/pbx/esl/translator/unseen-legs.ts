@@ -32,12 +32,13 @@ const BEFORE_US = SECOND
 const BEHIND_US = 50_000
 
 /**
- * Returns whether a leg began so shortly before the last list that it may lack the leg: its creation will not come. A leg
- * that a dial string delays shows the time of the dial as its creation: it rings at once when it is created.
+ * Returns whether a leg began so shortly before the last list that it may lack the leg: its creation will not come. A
+ * leg that a dial string delays shows the time of the dial as its creation, and rings as soon as it is created.
  */
 export function isBarelyUnlisted({ listedUs }: EslContext, event: EslEvent): boolean {
   if (listedUs <= 0) return false
-  return BEGINNING_TIMES.some((name) => {
+  const times = event.get('Call-Direction') === 'outbound' ? [CREATION_TIME, ...RINGING_TIMES] : [CREATION_TIME]
+  return times.some((name) => {
     const us = Number(event.get(name))
     return us >= listedUs - BEFORE_US && us < listedUs + BEHIND_US
   })
@@ -52,4 +53,4 @@ const SHOWS_LEG: ReadonlySet<string> = new Set([
 ])
 
 const RINGING_TIMES = ['Caller-Channel-Progress-Time', 'Caller-Channel-Progress-Media-Time']
-const BEGINNING_TIMES = ['Caller-Channel-Created-Time', ...RINGING_TIMES]
+const CREATION_TIME = 'Caller-Channel-Created-Time'
