@@ -21,7 +21,10 @@ import { startWatched } from '../help/watched.ts'
 type Body = CallEvent['body']
 type Case = { name: string; folder: string; files: string[]; scheme: string }
 
-/** The replay leaves out the seconds between two connections, by which the uptime and the starts of calls are judged. */
+/**
+ * The replay leaves out the seconds between two connections, by which the uptime and the starts of calls are judged, and
+ * makes a list of its own, without the applications of a conversation of three.
+ */
 const NEEDS_ITS_GAP: readonly string[] = [
   'gap-failover-second-rings',
   'gap-consultation-begins',
@@ -32,6 +35,7 @@ const NEEDS_ITS_GAP: readonly string[] = [
   'gap-transferer-leaves',
   'gap-follow-me',
   'gap-two-queues',
+  'gap-three-way',
   'gap-queue-again',
   'gap-blond-answered',
   'gap-group-then-phone',
