@@ -22,6 +22,8 @@ let app: RunningApp
 beforeAll(async () => {
   await addUser(cwd, 'a@example.com')
   await serve()
+  // Its events would be pending beside those of a test.
+  await until('the call of the PBX is over', async () => (await savedCalls()).length === 1)
 })
 afterAll(async () => {
   await app.stop()
@@ -53,6 +55,15 @@ async function storeEvent(name: string): Promise<void> {
   const store = openSqliteStore(join(cwd, 'data/hookswitch.db'))
   try {
     await storeEvents(store, [startOf(name)])
+  } finally {
+    await store.stop()
+  }
+}
+
+async function savedCalls() {
+  const store = openSqliteStore(join(cwd, 'data/hookswitch.db'))
+  try {
+    return await store.calls.callList({ accountId: 1, filter: {}, after: undefined, limit: 1 })
   } finally {
     await store.stop()
   }
