@@ -53,6 +53,15 @@ function resyncKnown(state: TrackerState, at: At, { channel, row, listed }: List
   const heardUs = state.heardOf.get(channel.callId ?? '') ?? 0
   noteHeard(state, channel)
   noteTenant(state, channel, row.tenant ?? null)
+  // All of it was reported in this connection: a list, made between two events, adds nothing.
+  if (channel.seenSeq <= state.connectedSeq) catchUpWith(state, at, { channel, row, listed })
+  // Holds are not reported by every phone. A party that was answered unseen may hold the other one.
+  if (row.onHold !== undefined)
+    compareHold(state, at, channel, { onHold: row.onHold, isNews: heardUs <= (state.lostUs ?? 0) })
+}
+
+/** Catches up with what happened to a channel while there was no connection. */
+function catchUpWith(state: TrackerState, at: At, { channel, row, listed }: Listed): void {
   if (row.bridge !== channel.bridge && isUp(channel)) {
     resyncRecordings(state, channel, row.bridge !== null)
     if (row.bridge !== null) enterListed(state, at, channel, row)
@@ -64,9 +73,6 @@ function resyncKnown(state: TrackerState, at: At, { channel, row, listed }: List
   if (isUnseenCallee(state, channel, row)) missedDial(state, channel, row, listed)
   else catchUp(state, channel, row)
   if (isUp(channel)) noteActivity(state, at, channel, row)
-  // A party that was answered unseen may hold the other one.
-  if (row.onHold !== undefined)
-    compareHold(state, at, channel, { onHold: row.onHold, isNews: heardUs <= (state.lostUs ?? 0) })
 }
 
 /** Returns whether a caller's extension dials others than the phones of its last group: the next group. */

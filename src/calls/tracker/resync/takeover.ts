@@ -172,8 +172,8 @@ function lastSeqOf({ call, channels }: StoredCall): number {
     for (const seq of all) last = Math.max(last, seq ?? 0)
   }
   for (const { failedSeq } of call.stages) note(failedSeq)
-  for (const { dial, goneSeq, moves = [], ringing = [] } of channels) {
-    note(goneSeq, dial?.beganSeq, dial?.answeredSeq, dial?.endedSeq)
+  for (const { dial, seenSeq, goneSeq, moves = [], ringing = [] } of channels) {
+    note(seenSeq, goneSeq, dial?.beganSeq, dial?.answeredSeq, dial?.endedSeq)
     for (const { seq } of moves) note(seq)
     for (const { from, until } of ringing) note(from.seq, until?.seq)
   }

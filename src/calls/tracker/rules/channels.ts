@@ -41,13 +41,14 @@ export function addChannel(
   state: TrackerState,
   signal: At & Extract<ChannelSignal, { kind: 'channel' }>,
 ): Channel | undefined {
-  const known = state.channels.get(signal.id)
-  if (known !== undefined) return known
+  const earlier = state.channels.get(signal.id)
+  if (earlier !== undefined) return earlier
   const call = callByLinkedId(state, signal.linkedId)
   if (call === undefined && signal.linkedId !== null && isBeyondLimit(state, signal.linkedId)) return undefined
   const { linkedId, dialledNumber, shown, originated } = signal
   const tenant = tenantOf(state, signal.tenant)
-  const channel = newChannel(signal.id, signal.endpoint, { linkedId, tenant, dialledNumber, shown, originated })
+  const known = { linkedId, tenant, seenSeq: state.seq, dialledNumber, shown, originated }
+  const channel = newChannel(signal.id, signal.endpoint, known)
   putChannel(state, channel)
   noteExtension(state, channel)
   if (call !== undefined && !call.ended) placeInCall(state, channel, call)

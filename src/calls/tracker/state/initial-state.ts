@@ -69,7 +69,9 @@ export function newCall(of: Pick<Call, 'id' | 'account' | 'boot' | 'pbxId' | 'st
 }
 
 /** What may be known of a channel from its beginning on. */
-type Known = Partial<Pick<Channel, 'linkedId' | 'tenant' | 'dialledNumber' | 'shown' | 'originated' | 'upUs'>>
+type Known = Partial<
+  Pick<Channel, 'linkedId' | 'tenant' | 'seenSeq' | 'dialledNumber' | 'shown' | 'originated' | 'upUs'>
+>
 
 /** Returns a channel of which nothing else is known. */
 export function newChannel(id: string, endpoint: Endpoint, of: Known = {}): Channel {
@@ -79,6 +81,7 @@ export function newChannel(id: string, endpoint: Endpoint, of: Known = {}): Chan
     linkedId: of.linkedId ?? null,
     endpoint,
     tenant: of.tenant ?? null,
+    seenSeq: of.seenSeq ?? 0,
     dialledNumber: of.dialledNumber ?? null,
     moves: NONE,
     shown: of.shown ?? null,

@@ -69,6 +69,8 @@ export type Channel = {
   endpoint: Endpoint
   /** The tenant value of the channel, if the PBX serves several customers. */
   tenant: string | null
+  /** The signal that reported its beginning; 0 if a list showed it first. */
+  seenSeq: number
   dialledNumber: string | null
   /** Where it was in the dialplan before, and since when; empty if it never moved. */
   moves: readonly ({ to: string | null } & Stamp)[]
@@ -355,6 +357,8 @@ export type TrackerState = {
   /** When the last signal of a channel happened, and the last one before this connection. */
   heardUs: number | null
   lostUs: number | null
+  /** The signal with which this connection began: what began after it is reported by events from then on. */
+  connectedSeq: number
   /**
    * The first snapshot of this connection ends all that it lacks at once: the process's first connection, or a new
    * boot.

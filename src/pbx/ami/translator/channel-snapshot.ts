@@ -334,9 +334,12 @@ function snapshotChannel(
   const known =
     context.channels.get(id) ??
     addChannel(context, id, { name, linkedId, exten, number, display, tenant, rang: state === '5' })
+  known.found ||= !isKnown
   known.mayBeUp = state !== '6' && (known.mayBeUp || !isKnown)
-  if (group !== undefined) Object.assign(known, { exten: group, entered: group })
-  if (!callee && get('Application') === 'Dial') noteListedDial(known, get('Data', 'ApplicationData'), bridge !== null)
+  // Events have said how a channel came where it is, if they reported it from its beginning.
+  if (known.found && group !== undefined) Object.assign(known, { exten: group, entered: group })
+  if (known.found && !callee && get('Application') === 'Dial')
+    noteListedDial(known, get('Data', 'ApplicationData'), bridge !== null)
   const isOwn = linkedId === id
   const originated = callee ? isOwn && get('Application') === ORIGINATED : isOriginated(rows, { id, linkedId, local })
   const behind = (callee ? sent.get(keyOf(linkedId, endpoint)) : null) ?? null

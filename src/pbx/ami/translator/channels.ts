@@ -75,6 +75,8 @@ export type KnownChannel = {
   monitorPath: string | null
   /** The value by which it shows its customer; `null` if it has none. */
   tenant: string | null
+  /** A list showed it first: the events of its beginning were not seen. */
+  found: boolean
   /** A list showed it before it was up: its answer may come before the next event of this connection. */
   mayBeUp: boolean
   /** It rang, which changes the meaning of a refusal. */
@@ -93,6 +95,7 @@ export function addChannel(
     ...channel,
     local: channel.name.startsWith('Local/'),
     dialledNothing: false,
+    found: false,
     mayBeUp: false,
     calls: false,
     lacksNumber: false,
