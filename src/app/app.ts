@@ -594,7 +594,7 @@ async function createRoot(
         ...state,
         ...calls,
         store,
-        pbxs: pbxStatusOf(watch, api.pbxs),
+        pbxs: pbxStatusOf({ watch, service: api.pbxs, list }),
         steadyUs: clock.steadyUs,
         nowUs: persistence.wallUs,
       }),

@@ -66,6 +66,7 @@ export const PbxStatus = named(
     }),
     since: timeOrNull('Since when it is in that state'),
     detail: text('Why it is not up; `null` if it is'),
+    calls: t.Boolean({ description: 'Whether its URL allows calls to be made, with `calls=`' }),
     /** `trunks` and `extensions` in the URL of the PBX override them. */
     endpoints: described(PbxEndpoints, 'Which endpoints count as trunks and phones'),
   }),

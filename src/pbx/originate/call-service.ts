@@ -6,7 +6,7 @@ import type { PresentAt } from '../../states/states.ts'
 import type { CallRequestRecord } from '../../store/operations/call-requests.ts'
 import type { Store } from '../../store/store.ts'
 import type { PbxSource } from '../source/pbx-url.ts'
-import type { PbxList } from '../watch/pbx-list.ts'
+import { type PbxList, sourcesOfAccount } from '../watch/pbx-list.ts'
 import type { CallOwner } from './call-owner.ts'
 import type { CallRequest, MadeCall } from './model.ts'
 import { mayBeCalled, nameToShow, numberToDial } from './number.ts'
@@ -55,11 +55,7 @@ export function createCallService(dependencies: Dependencies): CallService {
   const { store, pbxs, owner, isConnected, liveCalls, refreshCalls, nowUs } = dependencies
   const { callRequests } = store
 
-  /** Returns the PBXs that may have phones of an account. */
-  const sourcesOf = (accountId: number): readonly PbxSource[] =>
-    pbxs
-      .sources()
-      .filter(({ tenants, account }) => tenants !== undefined || pbxs.accounts.get(account ?? '') === accountId)
+  const sourcesOf = (accountId: number): readonly PbxSource[] => sourcesOfAccount(pbxs, accountId)
 
   function requireCalls(accountId: number): void {
     if (!sourcesOf(accountId).some(({ calls }) => calls !== undefined)) throw new Fault('forbidden', OFF)

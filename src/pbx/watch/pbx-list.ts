@@ -138,3 +138,10 @@ function formerRecordings(json: string | null): RecordingsSource | undefined {
   const place: unknown = json === null ? undefined : JSON.parse(json)
   return Value.Check(RecordingsSource, place) ? place : undefined
 }
+
+/** Returns the PBXs that may have phones of an account. */
+export const sourcesOfAccount = (
+  { sources, accounts }: Pick<PbxList, 'sources' | 'accounts'>,
+  accountId: number,
+): readonly PbxSource[] =>
+  sources().filter(({ tenants, account }) => tenants !== undefined || accounts.get(account ?? '') === accountId)

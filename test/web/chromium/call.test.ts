@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import type { Route } from 'playwright-core'
 import { startReplay } from '../../../src/pbx/tools/replay/replay.ts'
 import { emptyFolder, type RunningApp, startServe } from '../../help/app.ts'
 import { accessibilityFaults, browserOfRun, CHROMIUM, overflowOf, type Visit, visit } from '../../help/browser.ts'
@@ -23,7 +24,7 @@ describe.skipIf(CHROMIUM === undefined)('calls from the page, in a browser (need
     receiver = startReceiver()
     app = await startServe({
       cwd: folder.path,
-      args: ['--allow-net', 'loopback', '--pbx', `${replay.url}?name=office`],
+      args: ['--allow-net', 'loopback', '--no-calls', '--pbx', `${replay.url}?name=office&calls=caller:secret`],
     })
     await addUser(folder.path, EMAIL)
     seen = await visit(await browserOfRun(), { viewport: { width: 1_280, height: 800 }, colorScheme: 'light' })
@@ -114,7 +115,22 @@ describe.skipIf(CHROMIUM === undefined)('calls from the page, in a browser (need
     await drawer().waitFor({ state: 'detached' })
   })
 
-  test('where calls are off it says so, and no number has a button any more', async () => {
+  test('where no PBX makes calls, no number has a button', async () => {
+    const { page } = seen
+    const withoutCalls = async (route: Route) => {
+      const response = await route.fetch()
+      const { result, ...envelope } = await response.json()
+      const pbxs = result.pbxs.map((pbx: object) => ({ ...pbx, calls: false }))
+      await route.fulfill({ response, json: { ...envelope, result: { ...result, pbxs } } })
+    }
+    const button = page.getByRole('button', { name: /^Call .* from my phone$/ })
+    await page.route('**/overview*', withoutCalls)
+    await button.waitFor({ state: 'detached' })
+    await page.unroute('**/overview*', withoutCalls)
+    await button.waitFor()
+  })
+
+  test('who may make no calls is told so, and no number has a button any more', async () => {
     const { page } = seen
     answer = null
     await page.getByRole('button', { name: /^Call .* from my phone$/ }).click()

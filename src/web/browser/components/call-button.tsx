@@ -1,14 +1,16 @@
 import { areCallsOff, callableNumber, wantedCall } from '../lib/call-from-phone.ts'
+import { overview } from '../lib/connection.ts'
 import { partyTexts } from '../lib/contact.ts'
 import { useObservable } from '../lib/observable.ts'
 import type { Party } from '../lib/resources.ts'
 import { Icon } from './icon.tsx'
 
-/** Shows the button that calls a party from the reader's phone; nothing where no number can be called. */
+/** Shows the button that calls a party from the reader's phone; nothing without a callable number or a PBX that makes calls. */
 export function CallButton({ party }: { party: Party }) {
   const isOff = useObservable(areCallsOff)
+  const makesCalls = useObservable(overview)?.pbxs.some(({ calls }) => calls) ?? false
   const number = callableNumber(party.extension ?? party.number)
-  if (isOff || number === null) return null
+  if (isOff || !makesCalls || number === null) return null
   const { main } = partyTexts(party)
   const name = main === number || main === party.number ? null : main
   return (
