@@ -5,7 +5,7 @@ import { useObservable } from '../lib/observable.ts'
 import type { Party } from '../lib/resources.ts'
 import { Icon } from './icon.tsx'
 
-/** Shows the button that calls a party from the reader's phone; nothing without a callable number or a PBX that makes calls. */
+/** Shows the button that calls a party from the reader's phone; nothing if it has no number, or no PBX makes calls. */
 export function CallButton({ party }: { party: Party }) {
   const isOff = useObservable(areCallsOff)
   const makesCalls = useObservable(overview)?.pbxs.some(({ calls }) => calls) ?? false
