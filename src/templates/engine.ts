@@ -29,7 +29,7 @@ import {
   unitsOf,
 } from './engine-limits.ts'
 import { createWriting, ESCAPING_FILTERS, Escaped, finished } from './escaping.ts'
-import { digits, lastDigits, localTime, mapped, national, seconds } from './step-filters.ts'
+import { digits, lastDigits, localTime, mapped, md5, national, seconds } from './step-filters.ts'
 
 const MAX_DATE_CHARACTERS = 100
 
@@ -232,6 +232,7 @@ const STEP_FILTERS: Readonly<Record<string, Filter>> = {
   url_encode: (value: unknown) => encodeURIComponent(textOf(value).toWellFormed()).replaceAll('%20', '+'),
   digits,
   last_digits: lastDigits,
+  md5,
   national,
   seconds,
   local_time: localTime,

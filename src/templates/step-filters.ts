@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { parsePhoneNumberFromString } from 'libphonenumber-js/min'
 import { textOf } from './engine-limits.ts'
 
@@ -24,6 +25,9 @@ export function national(value: unknown): string {
   if (!text.startsWith('+') || text.length > MAX_NUMBER_CHARACTERS) return digits(text)
   return digits(parsePhoneNumberFromString(text)?.formatNational() ?? text)
 }
+
+/** Returns the MD5 sum of a text in hexadecimal digits: some log-ins prove the key by it. It protects nothing. */
+export const md5 = (value: unknown): string => createHash('md5').update(textOf(value)).digest('hex')
 
 /** Returns the Unix seconds of a time; `undefined` if the value is no time. */
 export function seconds(value: unknown): number | undefined {

@@ -56,6 +56,17 @@ describe('the example of the guide', () => {
     expect(presetByName('dolibarr')).toBeUndefined()
   })
 
+  test('of a log-in by challenge is offered, too', async () => {
+    const second = [...guide.matchAll(/```jsonc\n([\s\S]+?)```/g)][1]?.[1] ?? ''
+    expect(await load({ 'vtiger.json': second })).toEqual({ names: ['vtiger_own'], leftOut: [] })
+    const login = presetByName('vtiger_own')?.steps.find(({ name }) => name === 'login')
+    // An access key that is right may be refused because another call has replaced the challenge.
+    expect(login?.when?.[0]).toMatchObject({
+      values: ['INVALID_AUTH_TOKEN', 'INVALID_USER_CREDENTIALS'],
+      then: 'again',
+    })
+  })
+
   test.each([
     'asterisk/a-inbound-answered',
     'asterisk/c-inbound-no-answer',
