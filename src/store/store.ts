@@ -47,7 +47,10 @@ export type Store = {
   readonly maintenance: MaintenanceStore
   readonly outages: OutageStore
   readonly replays: ReplayStore
-  /** Calls back, within a second, after another process changed the store: cached rows are then stale. */
+  /**
+   * Calls back, within a second, after another node changed the database: cached rows are then stale. Never on SQLite,
+   * whose file has one process that writes.
+   */
   onForeignChange(listener: () => void): void
   /**
    * The least time between the beginnings of two writes of a few outcomes, in milliseconds. Each write of a shared

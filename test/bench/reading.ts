@@ -54,25 +54,33 @@ async function memoryOfWaiting(app: RunningApp, token: string): Promise<number> 
   return after - before
 }
 
+/** Stores events of calls without deliveries. */
+async function fill(path: string): Promise<void> {
+  const store = openStore(path)
+  for (let done = 0; done < EVENTS; done += 5_000)
+    await storeEvents(
+      store,
+      Array.from({ length: 5_000 }, (_, n) => ({
+        uuid: newUuid(nowUs()),
+        callId: `call ${done + n}`,
+        name: 'call_started' as const,
+        sequence: 1,
+        atUs: nowUs(),
+        body: bodyOf(1_024),
+      })),
+    )
+  await store.stop()
+}
+
 export async function benchReading(): Promise<Row[]> {
   using folder = emptyFolder()
-  const app = await startServe({ cwd: folder.path, args: ['--log-level', 'error'] })
+  const start = () => startServe({ cwd: folder.path, args: ['--log-level', 'error'] })
+  const first = await start()
+  const token = await newToken(first, 'bench@example.com')
+  await first.stop()
+  await fill(`${folder.path}/data/hookswitch.db`)
+  const app = await start()
   try {
-    const token = await newToken(app, 'bench@example.com')
-    const store = openStore(`${folder.path}/data/hookswitch.db`)
-    for (let done = 0; done < EVENTS; done += 5_000)
-      await storeEvents(
-        store,
-        Array.from({ length: 5_000 }, (_, n) => ({
-          uuid: newUuid(nowUs()),
-          callId: `call ${done + n}`,
-          name: 'call_started' as const,
-          sequence: 1,
-          atUs: nowUs(),
-          body: bodyOf(1_024),
-        })),
-      )
-    await store.stop()
     const waiting = await memoryOfWaiting(app, token)
     const rates = [await readAll(app, token), await readAll(app, token)]
     const rate = Math.max(...rates)

@@ -51,13 +51,13 @@ const startOf = (callId: string): NewEvent => ({
   body: JSON.stringify({ time: 't', data: { name: 'call_started', id: callId } }),
 })
 
-async function storeEvent(name: string): Promise<void> {
+/** Stores the start of a call of each name while no service runs, and starts the service again. */
+async function storeStarts(...names: string[]): Promise<void> {
+  await app.stop()
   const store = openSqliteStore(join(cwd, 'data/hookswitch.db'))
-  try {
-    await storeEvents(store, [startOf(name)])
-  } finally {
-    await store.stop()
-  }
+  await storeEvents(store, names.map(startOf))
+  await store.stop()
+  await serve()
 }
 
 async function savedCalls() {
@@ -74,7 +74,7 @@ async function downWebhook(path: string): Promise<string> {
   const url = `http://127.0.0.1:1/${path}`
   await hookswitch('webhook', 'add', url)
   await until('it is added', async () => (await listed()).length === 1)
-  for (const name of ['a', 'b', 'c', 'd', 'e', 'f']) await storeEvent(name)
+  await storeStarts('a', 'b', 'c', 'd', 'e', 'f')
   await until('it is down', async () => (await listed())[0].state === 'down')
   return url
 }
@@ -107,7 +107,7 @@ describe('beside a running service', () => {
   test('webhook list states that a webhook refuses, since when and with which answer', async () => {
     const refusing = startReceiver(() => new Response('no', { status: 422 }))
     await hookswitch('webhook', 'add', refusing.url)
-    for (const name of ['p', 'q', 'r', 's', 't']) await storeEvent(name)
+    await storeStarts('p', 'q', 'r', 's', 't')
     await until('it refuses', async () => (await listed())[0].state === 'refuses')
     expect((await listed())[0]).toMatchObject({
       down_since: null,

@@ -1,64 +1,50 @@
-import type { EventKind } from '../../src/events/kinds.ts'
-import { newUuid } from '../../src/lib/id.ts'
-import { nowUs } from '../../src/lib/time.ts'
-import type { Store } from '../../src/store/store.ts'
+import { join } from 'node:path'
+import { startReplay } from '../../src/pbx/tools/replay/replay.ts'
+import { connect } from '../../src/store/sqlite/engine/open.ts'
 import { run } from './app.ts'
-import { storeEvents } from './store.ts'
+import { until } from './receiver.ts'
+import { fileOf } from './recording.ts'
 
 /** Settings of a service under load: a short schedule with many attempts, so that nothing expires on a slow machine. */
 export const SERVE = ['--allow-net', 'loopback', '--retry-schedule', `${'500ms,'.repeat(40)}1h`]
-
-const ACCOUNT = 1
-const EVENTS_A_CALL = 6
 
 /** An event that was committed. */
 export type EmittedEvent = { readonly uuid: string; readonly call: string; readonly sequence: number }
 
 /**
- * Commits calls of six events each, one event of eight calls at a time, through a second connection to the store, as everything does
- * that works beside the service; until it is stopped: then it ends the calls that are up.
+ * Starts a PBX that has calls all the time, one round of a recording after the other, once `begin` was called. A service
+ * that is started with `pbx` stores their events.
  */
-export function startLoad(store: Pick<Store, 'calls'>, pauseMs = 4) {
-  const committed: EmittedEvent[] = []
-  let running = true
-  let refused = 0
-  const done = (async () => {
-    for (let round = 0; running; round += 1) {
-      for (let sequence = 1; sequence <= EVENTS_A_CALL; sequence += 1) {
-        const atUs = nowUs()
-        const events = Array.from({ length: 8 }, (_, n) => {
-          const uuid = newUuid(atUs)
-          const call = `call ${round} ${n}`
-          const body = JSON.stringify({ time: '', data: { call, sequence } })
-          const name: EventKind = sequence === EVENTS_A_CALL ? 'call_saved' : 'call_started'
-          return { uuid, callId: call, name, sequence, atUs, body }
-        })
-        try {
-          await storeEvents(store, events, { accountId: ACCOUNT, nowSteadyUs: atUs })
-          committed.push(...events.map(({ uuid, callId }) => ({ uuid, call: callId, sequence })))
-        } catch {
-          // Refused, so nothing of it may count; the event is emitted again, as the tracker would.
-          refused += 1
-          sequence -= 1
-        }
-        await Bun.sleep(pauseMs)
-      }
-    }
-  })()
-  return {
-    committed,
-    refused: () => refused,
-    async stop() {
-      running = false
-      await done
-    },
+export function startLoad() {
+  const { promise: after, resolve: begin } = Promise.withResolvers<void>()
+  const replay = startReplay({ files: [fileOf('asterisk/s-load')], speed: 4, againAfterMs: 0, after })
+  return { pbx: ['--pbx', `${replay.url}?name=load`], begin, stop: () => replay.stop() }
+}
+
+/** Returns the events that the store in this folder has, in the order in which they were stored. */
+export function storedIn(folder: string): EmittedEvent[] {
+  const connection = connect(join(folder, 'data/hookswitch.db'), 'reader')
+  try {
+    return connection.query<EmittedEvent, []>('SELECT uuid, call_id AS call, sequence FROM events ORDER BY id').all()
+  } finally {
+    connection.close()
   }
+}
+
+/** Waits until each receiver took all events that the store in this folder has, and returns these. */
+export async function allTaken(folder: string, ...takenBy: readonly (() => readonly string[])[]) {
+  let stored: readonly EmittedEvent[] = []
+  await until('all have arrived', () => {
+    stored = storedIn(folder)
+    return takenBy.every((taken) => allArrived(stored, taken()))
+  })
+  return stored
 }
 
 type Verdict = { stored: number; lost: number; duplicated: number; reordered: number }
 
 /**
- * Compares the committed events with the events that a receiver got.
+ * Compares the stored events with the events that a receiver got.
  * @param taken the ids that the receiver answered with 2xx, in their order
  * @param tried the ids of all requests, refused ones too: the first attempts of a call come in order
  */

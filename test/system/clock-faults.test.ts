@@ -1,11 +1,8 @@
 import { expect, test } from 'bun:test'
-import { join } from 'node:path'
-import { openDatabase } from '../../src/store/sqlite/engine/database.ts'
-import { storeOver } from '../../src/store/sqlite/store-over.ts'
 import { emptyFolder, type RunningApp, startServe } from '../help/app.ts'
 import { ask, newToken, webhook } from '../help/client.ts'
 import { canFakeTime, wallClock } from '../help/faketime.ts'
-import { allArrived, idsOf, judge, report, SERVE, startLoad, verified } from '../help/load.ts'
+import { allTaken, idsOf, judge, report, SERVE, startLoad, verified } from '../help/load.ts'
 import { type Answer, startReceiver, startTaking, until } from '../help/receiver.ts'
 
 const HOUR_S = 3_600
@@ -46,14 +43,14 @@ test.skipIf(!canFakeTime)(
     const picky = startPicky(7)
     const down = startTaking()
     down.answerWith(() => new Response('', { status: 503 }))
-    const app = await startServe({ cwd: folder.path, args: SERVE, env: clock.env })
+    // The clock of this process is not set: the PBX runs like the service's steady clock.
+    const load = startLoad()
+    const app = await startServe({ cwd: folder.path, args: [...SERVE, ...load.pbx], env: clock.env })
     try {
       const token = await newToken(app, 'clock@example.com')
       const body = [webhook(picky.url), webhook(down.url)]
       await ask(app, 'PUT', '/integration/webhook', { token, body })
-      const db = openDatabase(join(folder.path, 'data/hookswitch.db'))
-      // The clock of this process is not set: it runs like the service's steady clock.
-      const load = startLoad(storeOver(db), 20)
+      load.begin()
       const startedMs = performance.now()
       await until('a webhook is down', () => app.output().includes('webhook is down'))
       for (const [index, seconds] of SET_TO_S.entries()) {
@@ -66,13 +63,19 @@ test.skipIf(!canFakeTime)(
       await Bun.sleep(Math.max(0, 6_000 - (performance.now() - startedMs)))
       down.answerWith(down.take)
       await load.stop()
-      const all = () => [picky, down].every(({ taken }) => allArrived(load.committed, taken))
-      await until('all have arrived', all)
+      const stored = await allTaken(
+        folder.path,
+        ...[picky, down].map(
+          ({ taken }) =>
+            () =>
+              taken,
+        ),
+      )
       for (const [what, { taken, received }] of [
         ['refuses some', picky],
         ['is down', down],
       ] as const) {
-        const verdict = judge(load.committed, taken, idsOf(received))
+        const verdict = judge(stored, taken, idsOf(received))
         report(`a clock that is set, and a receiver that ${what}`, verdict)
         expect(verdict).toMatchObject({ lost: 0, duplicated: 0, reordered: 0 })
       }
@@ -82,11 +85,10 @@ test.skipIf(!canFakeTime)(
         'the store is whole',
         async () => (await verified(folder.path)) === 'The store is complete and consistent.',
       )
-      await db.stop()
     } finally {
       await app.stop()
       clock.clear(app.pid)
-      await Promise.all([picky.stop(), down.stop()])
+      await Promise.all([load.stop(), picky.stop(), down.stop()])
     }
   },
 )

@@ -85,6 +85,7 @@ async function play({ nodes, place, open }: Played): Promise<void> {
   const put = await ask(first, 'PUT', '/integration/webhook/options', { token, body: options })
   expect(put.body.message).toBe('The options were replaced.')
 
+  for (const app of apps) await app.stop()
   const store = await open()
   for (let call = 0; call < CALLS; call += 1) {
     const atUs = nowUs()
@@ -96,6 +97,7 @@ async function play({ nodes, place, open }: Played): Promise<void> {
     })
     await storeEvents(store, events, { nowSteadyUs: atUs })
   }
+  apps.splice(0, nodes, ...(await Promise.all(Array.from({ length: nodes }, start))))
   for (let kill = 0; kill < KILLS; kill += 1) {
     const enough = asked.length + 20 + random.int(60)
     taken = enough

@@ -4,7 +4,7 @@ import { startReplay } from '../../src/pbx/tools/replay/replay.ts'
 import { type Database, openDatabase } from '../../src/store/sqlite/engine/database.ts'
 import { prepared } from '../../src/store/sqlite/engine/prepared.ts'
 import { emptyFolder } from '../help/app.ts'
-import { allArrived, type EmittedEvent, idsOf, judge, report, verified } from '../help/load.ts'
+import { allArrived, type EmittedEvent, idsOf, judge, report, storedIn, verified } from '../help/load.ts'
 import { until } from '../help/receiver.ts'
 import { fileOf, readRecording } from '../help/recording.ts'
 import { seededRandom } from '../help/seed.ts'
@@ -31,8 +31,6 @@ function startInPieces(name: string, speed: number, kills: readonly Promise<void
   return startReplay({ files: [fileOf(name)], speed, holds })
 }
 
-const stored = (db: Database): EmittedEvent[] =>
-  prepared<EmittedEvent, []>(db.read, 'SELECT uuid, call_id AS call, sequence FROM events ORDER BY id').all()
 const callsUp = (db: Database): unknown[] => prepared<object, []>(db.read, 'SELECT * FROM live_calls').all()
 
 /** The sequences of each call that are not 1, 2, 3 and so on. */
@@ -67,8 +65,8 @@ test('kill -9 under the load of PBXs loses and reorders nothing that was stored'
       () => callsUp(db).length === 0,
       () => [...callsUp(db).map((call) => JSON.stringify(call)), watched.output()].join('\n'),
     )
-    await until('all have arrived', () => allArrived(stored(db), idsOf(receiver.received)))
-    const emitted = stored(db)
+    await until('all have arrived', () => allArrived(storedIn(folder.path), idsOf(receiver.received)))
+    const emitted = storedIn(folder.path)
     const verdict = judge(emitted, idsOf(receiver.received))
     report(`kill -9, ${KILLS} times, under the load of PBXs`, verdict)
     expect(verdict).toMatchObject({ lost: 0, reordered: 0 })

@@ -1,13 +1,11 @@
-import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
+import { beforeAll, describe, expect, test } from 'bun:test'
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Database, openDatabase } from '../../src/store/sqlite/engine/database.ts'
-import { storeOver } from '../../src/store/sqlite/store-over.ts'
-import { buildOnce, emptyFolder, type RunningApp, startServe } from '../help/app.ts'
+import { buildOnce, emptyFolder, startServe } from '../help/app.ts'
 import { ask, newToken, webhook } from '../help/client.ts'
 import { canMount, mountSmallDisk } from '../help/disk.ts'
-import { allArrived, idsOf, judge, report, SERVE, startLoad, verified } from '../help/load.ts'
-import { type Receiver, startReceiver, until } from '../help/receiver.ts'
+import { allTaken, idsOf, judge, report, SERVE, startLoad, storedIn, verified } from '../help/load.ts'
+import { startReceiver, until } from '../help/receiver.ts'
 import { scaled, seededRandom } from '../help/seed.ts'
 
 const random = seededRandom(20_261_123)
@@ -15,39 +13,50 @@ const KILLS = scaled(10)
 
 /** The executable is killed, stopped and starved of disk space under load: every committed event must arrive. */
 
-describe('a store under load', () => {
-  const folder = emptyFolder()
-  let receiver: Receiver
-  let app: RunningApp
-  let db: Database
+/** Starts the service with a PBX that has calls all the time, and with a receiver of their events. */
+async function startUnderLoad(folder: string) {
+  const load = startLoad()
+  const receiver = startReceiver()
+  const start = () => startServe({ cwd: folder, args: [...SERVE, ...load.pbx] })
+  let app = await start()
+  const token = await newToken(app, 'load@example.com')
+  await ask(app, 'PUT', '/integration/webhook', { token, body: [webhook(receiver.url)] })
+  load.begin()
+  return {
+    receiver,
+    app: () => app,
+    /** Ends the service, and starts it again. Returns the code with which it ended. */
+    async restart(signal: 'SIGKILL' | 'SIGTERM'): Promise<number | string> {
+      const code = await app.stop(signal)
+      app = await start()
+      return code
+    },
+    /** Ends the calls, waits until all stored events have arrived, and compares. */
+    async verdict(what: string) {
+      await load.stop()
+      const taken = () => idsOf(receiver.received)
+      const verdict = judge(await allTaken(folder, taken), taken())
+      report(what, verdict)
+      return verdict
+    },
+    async [Symbol.asyncDispose](): Promise<void> {
+      await app.stop('SIGKILL')
+      await Promise.all([load.stop(), receiver.stop()])
+    },
+  }
+}
 
-  beforeAll(async () => {
-    await buildOnce()
-    receiver = startReceiver()
-    app = await startServe({ cwd: folder.path, args: SERVE })
-    const token = await newToken(app, 'load@example.com')
-    await ask(app, 'PUT', '/integration/webhook', { token, body: [webhook(receiver.url)] })
-    db = openDatabase(join(folder.path, 'data/hookswitch.db'))
-  })
-  afterAll(async () => {
-    await app.stop('SIGKILL')
-    await db.stop()
-    await receiver.stop()
-    folder[Symbol.dispose]()
-  })
+describe('a store under load', () => {
+  beforeAll(buildOnce)
 
   test(`kill -9 at ${KILLS} random moments loses and reorders nothing`, async () => {
-    const load = startLoad(storeOver(db))
+    using folder = emptyFolder()
+    await using service = await startUnderLoad(folder.path)
     for (let kill = 0; kill < KILLS; kill += 1) {
       await Bun.sleep(50 + random.int(350))
-      await app.stop('SIGKILL')
-      app = await startServe({ cwd: folder.path, args: SERVE })
+      await service.restart('SIGKILL')
     }
-    await load.stop()
-    await until('all have arrived', () => allArrived(load.committed, idsOf(receiver.received)))
-    const verdict = judge(load.committed, idsOf(receiver.received))
-    report(`kill -9, ${KILLS} times`, verdict)
-    expect(verdict).toMatchObject({ lost: 0, reordered: 0 })
+    expect(await service.verdict(`kill -9, ${KILLS} times`)).toMatchObject({ lost: 0, reordered: 0 })
     await until(
       'the store is whole',
       async () => (await verified(folder.path)) === 'The store is complete and consistent.',
@@ -55,18 +64,13 @@ describe('a store under load', () => {
   })
 
   test('SIGTERM under load ends with 0, and sends nothing twice', async () => {
-    receiver.received.length = 0
-    const load = startLoad(storeOver(db))
+    using folder = emptyFolder()
+    await using service = await startUnderLoad(folder.path)
     for (let stop = 0; stop < 3; stop += 1) {
       await Bun.sleep(200 + random.int(300))
-      expect(await app.stop('SIGTERM')).toBe(0)
-      app = await startServe({ cwd: folder.path, args: SERVE })
+      expect(await service.restart('SIGTERM')).toBe(0)
     }
-    await load.stop()
-    await until('all have arrived', () => allArrived(load.committed, idsOf(receiver.received)))
-    const verdict = judge(load.committed, idsOf(receiver.received))
-    report('SIGTERM, 3 times', verdict)
-    expect(verdict).toMatchObject({ lost: 0, reordered: 0, duplicated: 0 })
+    expect(await service.verdict('SIGTERM, 3 times')).toMatchObject({ lost: 0, reordered: 0, duplicated: 0 })
   })
 })
 
@@ -76,37 +80,22 @@ describe('a full disk', () => {
     async () => {
       using folder = emptyFolder()
       using _disk = mountSmallDisk(folder.path, '24m')
-      const receiver = startReceiver()
-      const app = await startServe({ cwd: folder.path, args: SERVE })
+      await using service = await startUnderLoad(folder.path)
+      const health = async () => (await ask(service.app(), 'GET', '/health')).status
+      await until('some have arrived', () => service.receiver.received.length > 50)
+      const filler = join(folder.path, 'filler')
       try {
-        const token = await newToken(app, 'full@example.com')
-        await ask(app, 'PUT', '/integration/webhook', { token, body: [webhook(receiver.url)] })
-        const db = openDatabase(join(folder.path, 'data/hookswitch.db'))
-        const load = startLoad(storeOver(db))
-        await until('some have arrived', () => receiver.received.length > 50)
-        const filler = join(folder.path, 'filler')
-        try {
-          for (;;) writeFileSync(filler, Buffer.alloc(65_536), { flag: 'a' })
-        } catch {
-          // Full.
-        }
-        await until('it reports that', async () => (await ask(app, 'GET', '/health')).status === 503)
-        await until('writes are refused', () => load.refused() > 0)
-        rmSync(filler)
-        await until('it is well again', async () => (await ask(app, 'GET', '/health')).status === 200)
-        const { length } = load.committed
-        await until('more is stored', () => load.committed.length > length)
-        await load.stop()
-        await until('all have arrived', () => allArrived(load.committed, idsOf(receiver.received)))
-        const verdict = judge(load.committed, idsOf(receiver.received))
-        report('a full disk', verdict)
-        expect(verdict).toMatchObject({ lost: 0, reordered: 0, duplicated: 0 })
-        expect(await verified(folder.path)).toBe('The store is complete and consistent.')
-        await db.stop()
-      } finally {
-        await app.stop()
-        await receiver.stop()
+        for (;;) writeFileSync(filler, Buffer.alloc(65_536), { flag: 'a' })
+      } catch {
+        // Full.
       }
+      await until('it reports that', async () => (await health()) === 503)
+      const { length } = storedIn(folder.path)
+      rmSync(filler)
+      await until('it is well again', async () => (await health()) === 200)
+      await until('more is stored', () => storedIn(folder.path).length > length)
+      expect(await service.verdict('a full disk')).toMatchObject({ lost: 0, reordered: 0, duplicated: 0 })
+      expect(await verified(folder.path)).toBe('The store is complete and consistent.')
     },
   )
 })

@@ -1,10 +1,7 @@
 import { expect, test } from 'bun:test'
-import { join } from 'node:path'
-import { openDatabase } from '../../src/store/sqlite/engine/database.ts'
-import { storeOver } from '../../src/store/sqlite/store-over.ts'
 import { emptyFolder, type RunningApp, startServe } from '../help/app.ts'
 import { ask, newToken, webhook } from '../help/client.ts'
-import { allArrived, type EmittedEvent, idsOf, judge, report, SERVE, startLoad, verified } from '../help/load.ts'
+import { allTaken, idsOf, judge, report, SERVE, startLoad, verified } from '../help/load.ts'
 import { type Answer, startTaking, type Taking, until } from '../help/receiver.ts'
 import { startResetting } from '../help/resetting.ts'
 
@@ -63,19 +60,24 @@ test('receivers that refuse, hang or reset, and come back, get all', async () =>
   using folder = emptyFolder()
   const [refusing, hanging, behind] = [startTaking(), startTaking(), startTaking()]
   const resetting = await startResetting(behind.port)
-  const app = await startServe({ cwd: folder.path, args: SERVE })
+  const load = startLoad()
+  const app = await startServe({ cwd: folder.path, args: [...SERVE, ...load.pbx] })
   try {
     const token = await newToken(app, 'bad@example.com')
     const body = [refusing, hanging, resetting].map(({ url }) => webhook(url))
     await ask(app, 'PUT', '/integration/webhook', { token, body })
-    const db = openDatabase(join(folder.path, 'data/hookswitch.db'))
-    const load = startLoad(storeOver(db), 20)
+    load.begin()
     await until('all is well', () => [refusing, hanging, behind].every(({ taken }) => taken.length > 50))
     await Promise.all([refuse(refusing), hang(hanging, app), reset(resetting, behind)])
     await load.stop()
-    const stored: readonly EmittedEvent[] = load.committed
-    const all = () => [refusing, hanging, behind].every(({ taken }) => allArrived(stored, taken))
-    await until('all were taken', all)
+    const stored = await allTaken(
+      folder.path,
+      ...[refusing, hanging, behind].map(
+        ({ taken }) =>
+          () =>
+            taken,
+      ),
+    )
     const verdicts = {
       refuses: judge(stored, refusing.taken, idsOf(refusing.received)),
       hangs: judge(stored, hanging.taken, idsOf(hanging.received)),
@@ -89,9 +91,9 @@ test('receivers that refuse, hang or reset, and come back, get all', async () =>
       resets: { lost: 0, reordered: 0 },
     })
     expect(await verified(folder.path)).toBe('The store is complete and consistent.')
-    await db.stop()
   } finally {
     await app.stop()
+    await load.stop()
     resetting.stop()
     await Promise.all([refusing, hanging, behind].map((receiver) => receiver.stop()))
   }

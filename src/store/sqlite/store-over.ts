@@ -39,7 +39,8 @@ export function storeOver(db: Database, outcomes: KeptOutcomes = createKeptOutco
     outages: declared('outages', GROUPS.outages),
     replays: declared('replays', GROUPS.replays),
     maintenance: { ...group(createMaintenanceStore), ...declared('maintenance', GROUPS.maintenance) },
-    onForeignChange: db.onForeignChange,
+    // No other process writes to the file of a running service: commands ask it.
+    onForeignChange: () => undefined,
     // The writer's thread collects outcomes by itself.
     outcomeIntervalMs: 0,
     commits: db.commits,

@@ -85,7 +85,6 @@ async function startProcess(path: string, { world: { nowUs, steadyUs }, ownershi
   const db: typeof real = { ...real, commit: (mutation, args) => (dead ? never : real.commit(mutation, args)) }
   const store = storeOver(db)
   const emitter = newEmitter()
-  db.onForeignChange(() => !dead && emitter.emit('foreign'))
   const clock = await openClock({ maintenance: store.maintenance, log: LOG, nowUs, steadyUs })
   const webhooks = createWebhookService({
     webhooks: store.webhooks,

@@ -48,7 +48,6 @@ export async function newRig(options: RigOptions = {}) {
   const { thread = () => new Worker(writer.href) } = options
   const store = openStore(path, { thread })
   const emitter = newEmitter()
-  store.onForeignChange(() => emitter.emit('foreign'))
   const webhooks = createWebhookService({
     webhooks: store.webhooks,
     onChanged: (accountId) => emitter.emit('webhooks', accountId),

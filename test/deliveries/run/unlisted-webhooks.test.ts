@@ -169,7 +169,7 @@ test('a retry that is asked for while nobody sends is not lost to a leaving befo
   await receiver.stop()
 })
 
-test('what another process cancelled and retried is not believed to wait as before', async () => {
+test('what another node cancelled and retried is not believed to wait as before', async () => {
   const { promise: answered, resolve: release } = Promise.withResolvers<void>()
   const receiver = startReceiver(async () => {
     await answered
@@ -181,7 +181,6 @@ test('what another process cancelled and retried is not believed to wait as befo
   await rig.emit(...calls)
   await until('the first are under way, the others in memory', () => receiver.received.length >= 4)
   const sent = receiver.received.length
-  const noticed = new Promise<void>((resolve) => void rig.emitter.once('foreign', () => resolve()))
   const other = openStore(rig.path)
   const webhooks = createWebhookService({ webhooks: other.webhooks })
   await webhooks.replace(ACCOUNT, [], null)
@@ -189,7 +188,7 @@ test('what another process cancelled and retried is not believed to wait as befo
   const last = await delivery(rig, 'call 19')
   await createDeliveryService({ templates: TEMPLATES, store: other }).retry(ACCOUNT, last.id)
   await other.stop()
-  await noticed
+  rig.emitter.emit('foreign')
   release()
   await isIn(rig, 'call 19', 'delivered')
   await until('none waits', async () => (await rig.deliveries.list(ACCOUNT, { state: 'pending' })).items.length === 0)

@@ -6,7 +6,7 @@ import { until } from '../../help/receiver.ts'
 import { batch } from '../../help/store.ts'
 import { ACCOUNT, entry, event, HOUR, idsOf, NOW, ONE, onEngines, outcomes, savedCall, TWO, user } from './rig.ts'
 
-onEngines('maintenance', ({ open }) => {
+onEngines('maintenance', ({ open, engine }) => {
   test('the clock is kept, and the store can be written', async () => {
     await using at = await open(ONE)
     const { maintenance } = at.store
@@ -140,7 +140,7 @@ onEngines('maintenance', ({ open }) => {
     expect(await wrong()).toEqual([`1 delivered ones without the attempt that delivered them: ${b}`])
   })
 
-  test('another process sees the writes, and this one is notified of its writes', async () => {
+  test('another process sees the writes, and a node of a database is notified of them', async () => {
     await using at = await open(ONE)
     let notified = 0
     at.store.onForeignChange(() => {
@@ -149,7 +149,8 @@ onEngines('maintenance', ({ open }) => {
     const other = await at.another()
     expect(await other.webhooks.listGet(ACCOUNT)).toEqual([entry(ONE)])
     await other.accounts.userCreate(user('new@example.com'))
-    await until('it is notified', () => notified > 0)
+    // Beside a service on SQLite nobody writes.
+    if (engine === 'Postgres') await until('it is notified', () => notified > 0)
     expect(await at.store.accounts.userCount()).toBe(1)
   })
 

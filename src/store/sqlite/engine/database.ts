@@ -18,8 +18,6 @@ export type Database = {
    * writes were undone.
    */
   commit<Args, Result>(mutation: Mutation<Args, Result>, args: Args): Promise<Result>
-  /** Calls back, within a second, after another process wrote to the store: cached rows are then stale. */
-  onForeignChange(callback: () => void): void
   /** How many group commits there were, how many writes in them, and how many failed. */
   readonly commits: Readonly<CommitCounts>
   /** Returns whether the last commit of a durability failed, or has had no answer for seconds. */
@@ -50,15 +48,8 @@ function endProcess(error: Error): never {
 export function openDatabase(path: string, options: DatabaseOptions = {}): Database {
   const { thread, onThreadEnded = endProcess, areOutcomesKept = false, isPrepared = false } = options
   if (!isPrepared) prepareStore(path)
-  const callbacks: (() => void)[] = []
-  const foreign = () => {
-    for (const callback of callbacks) callback()
-  }
   const mutations = new Map<string, Mutation<unknown, unknown>>()
-  const backend =
-    thread === undefined
-      ? inline(path, mutations, foreign)
-      : threaded(path, { thread, onForeign: foreign, onEnded: onThreadEnded })
+  const backend = thread === undefined ? inline(path, mutations) : threaded(path, { thread, onEnded: onThreadEnded })
   const reader = connect(path, 'reader')
   const queue = createGroupCommit(backend, {
     nowMs: () => performance.now(),
@@ -69,7 +60,6 @@ export function openDatabase(path: string, options: DatabaseOptions = {}): Datab
     read: reader,
     commits: queue.counts,
     areCommitsFailing: queue.isFailing,
-    onForeignChange: (callback) => void callbacks.push(callback),
     commit<Args, Result>(mutation: Mutation<Args, Result>, args: Args): Promise<Result> {
       const { promise, resolve, reject } = Promise.withResolvers<Result>()
       if (thread === undefined) mutations.set(mutation.name, mutation)
@@ -90,8 +80,8 @@ export function openDatabase(path: string, options: DatabaseOptions = {}): Datab
   }
 }
 
-function inline(path: string, mutations: Map<string, Mutation<unknown, unknown>>, onForeign: () => void): Backend {
-  const writer = startWriter(path, mutations, onForeign)
+function inline(path: string, mutations: Map<string, Mutation<unknown, unknown>>): Backend {
+  const writer = startWriter(path, mutations)
   return {
     run: (batch, done) => done(writer.run(batch)),
     stop: async () => writer.stop(),
@@ -100,11 +90,10 @@ function inline(path: string, mutations: Map<string, Mutation<unknown, unknown>>
 
 type Threaded = {
   readonly thread: () => Worker
-  readonly onForeign: () => void
   readonly onEnded: (error: Error) => void
 }
 
-function threaded(path: string, { thread, onForeign, onEnded }: Threaded): Backend {
+function threaded(path: string, { thread, onEnded }: Threaded): Backend {
   const worker = thread()
   const closed = Promise.withResolvers<void>()
   let done: ((replies: readonly Reply[]) => void) | undefined
@@ -123,8 +112,7 @@ function threaded(path: string, { thread, onForeign, onEnded }: Threaded): Backe
     onEnded(new Error(`the thread that writes to the store has ended: ${reason}`))
   }
   worker.addEventListener('message', ({ data }: MessageEvent<FromWriter>) => {
-    if (data === 'foreign') onForeign()
-    else if (data === 'closed') {
+    if (data === 'closed') {
       isEnded = true
       closed.resolve()
     } else if ('failed' in data) end(data.failed)

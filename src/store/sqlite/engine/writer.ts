@@ -9,16 +9,10 @@ import { refusalOf } from './store-fault.ts'
  */
 export type ToWriter = { readonly open: string } | { readonly close: true } | Batch
 export type Batch = { readonly jobs: readonly Job[]; readonly durability: Durability }
-export type FromWriter = 'foreign' | 'closed' | { readonly replies: readonly Reply[] } | { readonly failed: string }
+export type FromWriter = 'closed' | { readonly replies: readonly Reply[] } | { readonly failed: string }
 
 /** With NORMAL a commit is written without waiting for the disk; the next FULL one brings it there too. */
 const SYNCHRONOUS: Readonly<Record<Durability, string>> = { 'power cut': 'FULL', crash: 'NORMAL' }
-
-/**
- * How often the store is checked for writes of other processes. Changes by the command line are promised to take effect
- * within a second.
- */
-const FOREIGN_POLL_MS = 250
 
 type Writer = {
   /** Commits jobs in one transaction. */
@@ -26,29 +20,10 @@ type Writer = {
   stop(): void
 }
 
-/**
- * Opens the only connection of this process that writes. `onForeign` is called after another process has committed:
- * only then does SQLite's `data_version` of this connection change.
- */
-export function startWriter(path: string, registry: Registry, onForeign?: () => void): Writer {
+/** Opens the only connection of this process that writes. */
+export function startWriter(path: string, registry: Registry): Writer {
   const connection = connect(path, 'writer')
-  const version = connection.query<{ data_version: number }, []>('PRAGMA data_version')
-  const current = () => version.get()?.data_version
-  let seen = current()
   let durabilityNow: Durability = 'power cut'
-  const check = () => {
-    try {
-      const now = current()
-      if (now === seen) return
-      seen = now
-    } catch {
-      // The disk reports an error, as it does to the next commit. A change is found when it can be read again.
-      return
-    }
-    onForeign?.()
-  }
-  const timer = onForeign === undefined ? undefined : setInterval(check, FOREIGN_POLL_MS)
-  timer?.unref?.()
   return {
     run({ jobs, durability }) {
       try {
@@ -59,10 +34,7 @@ export function startWriter(path: string, registry: Registry, onForeign?: () => 
       }
       return runBatch(connection, registry, jobs)
     },
-    stop() {
-      clearInterval(timer)
-      connection.close()
-    },
+    stop: () => connection.close(),
   }
 }
 
@@ -89,7 +61,7 @@ export function serveWriter(registry: Registry, port: Pick<Worker, 'addEventList
     if ('jobs' in data) send({ replies: writer?.run(data) ?? [] })
     else if ('open' in data) {
       try {
-        writer = startWriter(data.open, registry, () => send('foreign'))
+        writer = startWriter(data.open, registry)
       } catch (error) {
         send({ failed: `it cannot open ${data.open}: ${refusalOf(error, data.open)}` })
       }

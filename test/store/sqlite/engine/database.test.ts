@@ -23,7 +23,6 @@ import { registryOf } from '../../../../src/store/sqlite/engine/writer.ts'
 import { openSqliteStore } from '../../../../src/store/sqlite/store.ts'
 import { storeOver } from '../../../../src/store/sqlite/store-over.ts'
 import { emptyFolder } from '../../../help/app.ts'
-import { until } from '../../../help/receiver.ts'
 
 const folder = emptyFolder()
 const path = join(folder.path, 'hookswitch.db')
@@ -62,22 +61,6 @@ test('the thread writes as this thread would, and faults come back as faults', a
   expect(await storeOver(db).accounts.userCreate(user('a@example.com'))).toBeUndefined()
   const refused = await db.commit(addAccount, 'x').catch((error) => error)
   expect(refused.message).toContain('src/app/writer.ts')
-  await db.stop()
-})
-
-test('a change by another process is noticed within a second, an own change is not', async () => {
-  const db = openDatabase(path)
-  let changes = 0
-  db.onForeignChange(() => {
-    changes += 1
-  })
-  await db.commit(addAccount, 'own')
-  const other = openDatabase(path)
-  await other.commit(addAccount, 'foreign')
-  await until('it is noticed', () => changes > 0)
-  expect(changes).toBe(1)
-  expect(names(db.read)).toContain('foreign')
-  await other.stop()
   await db.stop()
 })
 
