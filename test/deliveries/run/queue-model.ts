@@ -124,6 +124,8 @@ async function startProcess(path: string, { world: { nowUs, steadyUs }, ownershi
     dispatcher,
     /** The options of a webhook were changed. */
     refresh: () => emitter.emit('webhooks', ACCOUNT),
+    /** Hears, as of the other nodes of a database, that one has written to the store. */
+    hearOfOthers: () => emitter.emit('foreign'),
     /** Stores events as another node does: without a notification to this one. */
     async storeOnly(events: readonly NewEvent[]): Promise<void> {
       await storeEvents(store, events, { nowSteadyUs: clock.steadyUs() })
@@ -265,7 +267,7 @@ export async function startModel(
       await process.stop()
       process = await startProcess(path, { world, ownership, watch })
     },
-    /** Does something as another process on the same store, which cannot know that the wall clock was set until that is stored. */
+    /** Does something as another node on the same store, which cannot know that the wall clock was set until that is stored. */
     async elsewhere(what: (store: OpenStore) => Promise<unknown>): Promise<void> {
       await until('a step of the clock is stored', async () => {
         process.clock.check()
@@ -274,6 +276,7 @@ export async function startModel(
       })
       const store = openStore(path)
       await what(store).finally(() => store.stop())
+      process.hearOfOthers()
     },
     /** Every delivery that there is. */
     async deliveries(): Promise<Delivery[]> {
