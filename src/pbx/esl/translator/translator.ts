@@ -81,7 +81,9 @@ export function createEslTranslator(options: EslOptions, endpoints = createEndpo
     created?: ReadonlySet<string>,
   ): Generator<void, Signal[]> {
     const uncertain = latelyHeard(context, arrivedUs)
-    const listed = yield* snapshotChannels(context, rows, arrivedUs, created)
+    // Events that wait for their turn tell of the beginning of these.
+    const beginning = order.waiting().filter((id) => !context.legs.has(id))
+    const listed = yield* snapshotChannels(context, rows, arrivedUs, new Set([...(created ?? []), ...beginning]))
     const channels = listed.filter(({ id }) => !uncertain.has(id))
     const snapshot: Signal = { kind: 'snapshot', atUs: arrivedUs, arrivedUs, channels, uncertain: [...uncertain] }
     return [snapshot, ...order.release(arrivedUs)]
