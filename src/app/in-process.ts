@@ -96,7 +96,7 @@ async function createStoreApi({ store, statuses, isAlone }: Opened, { config, lo
     store,
     access,
     requests,
-    // Nobody listens: what changes is in the store, and the next service begins from there.
+    // Nobody listens: changes are in the store, and the next service begins from there.
     emitter: newEmitter(),
     templates,
     pbxs,

@@ -51,7 +51,7 @@ export function afterUser({ email, account, isAdmin, place, isServed }: AddedUse
   ]
 }
 
-/** What a PBX that was set up still needs before its calls reach a receiver. */
+/** The commands that are still missing before the calls of a new PBX reach a receiver. */
 type AfterPbx = {
   readonly place: StorePlace
   /** The number of users; `undefined`: the store did not say. */

@@ -60,7 +60,7 @@ export const pbxLease = (name: string): string => `pbx:${name}`
 /** Returns the kind of a lease: `account`, `pbx` or `maintenance`. */
 export const leaseKindOf = (name: string): string => name.split(':', 1)[0] ?? name
 
-/** Returns what a node owns, by kind. */
+/** Returns the accounts and PBXs that a node owns, by kind. */
 export function ownedBy({ leases }: Pick<NodeRecord, 'leases'>) {
   const namesOf = (kind: string) =>
     leases.filter((lease) => leaseKindOf(lease) === kind).map((lease) => lease.slice(kind.length + 1))

@@ -144,7 +144,7 @@ function newLeaseCounts(view: ClusterView, nodes: readonly LiveNode[]) {
   const countOf = (node: string, name: string) => counts.get(`${node} ${leaseKindOf(name)}`) ?? 0
   return {
     countOf,
-    /** Returns the node with the fewest leases of this kind among those that can own this one. */
+    /** Returns the node with the fewest leases of this kind among the nodes that can own this one. */
     nodeFor(name: string): string | undefined {
       let found: string | undefined
       for (const node of nodes)

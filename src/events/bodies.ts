@@ -261,7 +261,7 @@ const head = {
   pbx,
   call: described(Call, 'The whole call as of that moment'),
 }
-/** What a dialplan says. */
+/** A custom event of a dialplan. */
 export const Custom = t.Object(
   {
     name: t.String({ description: 'The name that the PBX gives it', form: { pattern: '^[A-Za-z0-9_.:-]{1,64}$' } }),

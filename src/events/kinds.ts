@@ -83,9 +83,9 @@ export const STATE_SEQUENCE = { kept: 0, shortLived: -1 } as const
 export const callIdOf = ({ name, callId }: { readonly name: EventKind; readonly callId: string }): string | null =>
   isOfState(name) || callId.startsWith(NO_CALL) ? null : callId
 
-/** What stands in place of the id of the call in a custom event that is of none. */
+/** The beginning of the text that replaces the call id of a custom event without a call. */
 const NO_CALL = 'custom/'
-/** Returns what is stored in place of the id of a call for a custom event that is of none: each is of its own. */
+/** Returns the text that is stored as the call id of a custom event without a call: a different one for each event. */
 export const placeWithoutCall = (eventId: string): string => `${NO_CALL}${eventId}`
 
 /** The kinds beyond the switches: a webhook asks for them in its options. */

@@ -1,6 +1,6 @@
 import { SLICE_MS } from './slices.ts'
 
-/** Work on what arrives, in slices between which others have their turns. */
+/** Work on arriving items, in slices between which others have their turns. */
 type SlicedWork = {
   /** Does a slice of the work now, unless some of it already waits for its turn; the rest follows in later turns. */
   request(): void

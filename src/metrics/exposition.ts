@@ -1,6 +1,6 @@
 import type { MetricDefinition } from './catalog.ts'
 
-// The text format of Prometheus, version 0.0.4. Only a scrape makes text of what is counted.
+// The text format of Prometheus, version 0.0.4. Only a scrape makes text of the counters.
 
 /** One value of a metric. */
 export type Sample = readonly [labels: Readonly<Record<string, string>>, value: number]

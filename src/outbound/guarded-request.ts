@@ -46,7 +46,7 @@ export type RequestFailure = {
 /** When and from where an answer came. `durationMs` ends with the status. */
 type AnswerFacts = { readonly durationMs: number; readonly address: string | null }
 
-/** What becomes of a request. */
+/** The end of a request. */
 export type Reading<Body, Result> = {
   /** Reads the body of an answer to its end, or cancels it. */
   read(response: Response, leftMs: number): Promise<Body>
@@ -190,7 +190,7 @@ export function newGuardedRequests(options: GuardOptions): SendGuarded {
   }
 }
 
-/** Returns what requests have in common that may share a connection. */
+/** Returns the key of the requests that may share a connection. */
 const connectionOf = ({ origin }: Destination, tls: ClientTls | undefined): string =>
   tls === undefined ? origin : `${origin} ${tls.id}`
 

@@ -1,4 +1,4 @@
-/** A bucket of S3, and what its keys begin with. */
+/** A bucket of S3, and the beginning of its keys. */
 export type S3Place = { readonly bucket: string; readonly prefix: string }
 
 /** Parses `s3://bucket/prefix`. Returns `undefined` for any other text. */

@@ -22,7 +22,7 @@ export type Upload = {
   read(): ReadableStream<Uint8Array<ArrayBuffer>>
 }
 
-/** What an upload is made of. */
+/** The content of an upload. */
 type UploadOf = {
   readonly step: { readonly upload: 'recording' | { readonly field: string } | null; readonly content_type: string }
   readonly fields: Readonly<Record<string, string>>

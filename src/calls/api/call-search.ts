@@ -71,7 +71,7 @@ type CountOfOutcome = Readonly<
   Record<'all' | 'missed' | 'to_call_back' | 'answered' | 'voicemail' | 'not_reached', number>
 >
 
-/** Counts the calls of each outcome under all filters but those of the outcome. */
+/** Counts the calls of each outcome under all filters but the filters of outcomes. */
 export async function countCalls(calls: Calls, accountId: number, search: CallSearch): Promise<CountOfOutcome> {
   const counts = { all: 0, missed: 0, to_call_back: 0, answered: 0, voicemail: 0, not_reached: 0 }
   const { direction, number, pbx, extension, q, sinceUs, untilUs } = search

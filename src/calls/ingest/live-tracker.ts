@@ -155,7 +155,7 @@ function isSlow(signal: Signal, state: TrackerState): signal is Slow {
 /** Some milliseconds of tracking. */
 const SLICE_MS = 5
 
-/** Takes steps for some milliseconds, or all of them. `end`: what the last one returned. */
+/** Takes steps for some milliseconds, or all of them. `end`: the result of the last one. */
 function takeSteps(steps: ReturnType<typeof trackSnapshot>, all: boolean) {
   const events: CallEvent[] = []
   const untilMs = performance.now() + SLICE_MS

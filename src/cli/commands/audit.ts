@@ -64,7 +64,7 @@ const whoOf = ({ user, operator, address }: AuditEntry): string => {
 }
 
 function whatOf({ description, subject, details }: AuditEntry): string {
-  // All settings are in --json: here only those that were changed have room.
+  // All settings are in --json: here only the changed ones have room.
   const shown = Object.entries(details).filter(([name]) => name !== 'settings')
   const facts = shown.map(([name, value]) => `${name}: ${Array.isArray(value) ? value.join(', ') || 'none' : value}`)
   return [description, ...(subject === null ? [] : [subject]), ...facts].join('; ')

@@ -197,7 +197,7 @@ function joinCommands({ joins }: SetupPlan): string[][] {
   return existsSync('/run/systemd/system') ? [join, ['systemctl', 'try-restart', 'hookswitch']] : [join]
 }
 
-/** Runs commands one after the other. Returns those that failed, with the reason. */
+/** Runs commands one after the other. Returns the failed ones, with the reason. */
 async function runAll(commands: readonly (readonly string[])[]): Promise<string[]> {
   const failed: string[] = []
   for (const command of commands) {

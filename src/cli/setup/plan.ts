@@ -120,7 +120,7 @@ function planAsterisk(machine: Machine, found: FoundPbx, wanted: Wanted): SetupP
   const own = ownLines(before ?? '', ASTERISK_COMMENT) ?? []
   const secret = secretIn(own, wanted.user)
   const callsUser = `${wanted.user}-calls`
-  // What an earlier setup made stays: it is taken back by --undo alone.
+  // Changes of an earlier setup stay: --undo alone takes them back.
   const earlierCalls = secretIn(own, callsUser)
   const callsSecret = wanted.calls === true ? (earlierCalls ?? wanted.callsSecret) : earlierCalls
   const general = sectionsOf(isManaged ? main : withoutOwnLines(main, ASTERISK_COMMENT), 'general')

@@ -24,7 +24,7 @@ const KINDS_OF_THE_END: readonly string[] = ['call_missed', 'call_ended', 'call_
 
 /** Creates the service that sends past events to a webhook. */
 export function createReplayService({ store, wantedOf, nowUs, onAdded = () => {} }: Dependencies) {
-  /** Returns the kinds that the webhook asks for; of a preset, those of the end of a call. */
+  /** Returns the kinds that the webhook asks for; for a preset, the kinds of the end of a call. */
   async function kindsOf(accountId: number, url: string): Promise<readonly string[]> {
     const entry = (await store.webhooks.listGet(accountId)).find((one) => one.url === url)
     const options = (await store.webhooks.optionsList(accountId)).find((one) => one.url === url)?.options
@@ -92,7 +92,7 @@ const invalid = (errors: readonly FieldError[]): Fault => new Fault('invalid', I
 const underWay = () =>
   new Fault('conflict', 'Past events are being sent to this webhook: wait until all of them have been delivered.')
 
-/** An event with what its filter compares. */
+/** An event with the facts that a filter compares. */
 type FilterParts = {
   readonly webhooks: Pick<Store['webhooks'], 'webhookGetMany'>
   /** Returns the facts of a stored event, `undefined` if it was deleted. */

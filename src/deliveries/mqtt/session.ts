@@ -21,7 +21,7 @@ export type MqttSession = {
    * for a session with `onMessage`.
    */
   subscribe(topics: readonly string[]): Promise<boolean>
-  /** Asks for no more messages of these topics. */
+  /** Ends the subscription to these topics. */
   unsubscribe(topics: readonly string[]): void
   /** Sends a ping. */
   ping(): void

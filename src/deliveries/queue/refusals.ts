@@ -16,7 +16,7 @@ export type Refusals = {
 
 type State = { -readonly [name in keyof Refusals]: Refusals[name] }
 
-/** What an answer means: `none` means nothing. */
+/** The meaning of an answer: `none` has no meaning for the receiver's state. */
 export type AnswerKind = 'refused' | 'accepted' | 'other' | 'none'
 
 const REFUSES_AFTER = 5

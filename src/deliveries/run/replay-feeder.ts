@@ -138,7 +138,7 @@ async function queueNext(feed: Feed, { store, steadyUs, onDue }: ReplayFeederOpt
   const left: ReplayedEvent[] = []
   for (const event of waiting) {
     if (busy.has(event.callId) || pending.size + next.length >= MAX_PENDING) left.push(event)
-    // Its own delivery is still pending: those that follow wait for it.
+    // Its own delivery is still pending: the following ones wait for it.
     else if (event.pendingId !== null) pending.set(event.pendingId, event)
     else next.push(event)
     busy.add(event.callId)

@@ -23,7 +23,7 @@ type Options = {
 
 export type Requests = ReturnType<typeof createRequests>
 
-/** Creates what sends requests to strangers: attempts, the steps of flows, look-ups, and their authorization. */
+/** Creates the senders of requests to strangers: attempts, the steps of flows, look-ups, and their authorization. */
 export function createRequests({ allow, proxy, store, templates, log, nowUs, steadyUs, onProblem }: Options) {
   const unauthorized = createAttempts({ allow, ...(proxy === undefined ? {} : { proxy }) })
   const send = newGuardedRequests({ allow, proxy })

@@ -115,7 +115,7 @@ export function createWebhookCache({ webhooks, templates, nowUs, onLoaded }: Web
 
   /** Returns the versions of the accounts of this node; none if all of them are known. */
   async function readVersions(owns: (accountId: number) => boolean): Promise<readonly AccountVersion[]> {
-    // Read first: what changes after it is noticed the next time.
+    // Read first: a later change is noticed the next time.
     const mark = await webhooks.webhookGetVersionsMark()
     const isKnown = mark === all.mark && all.accountIds.every((id) => !owns(id) || versions.has(id))
     if (isKnown) return []

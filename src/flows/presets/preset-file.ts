@@ -282,7 +282,7 @@ function setAt(target: Record<string, unknown>, [key = '', ...rest]: readonly st
   setAt(next, rest, value)
 }
 
-/** What stands for a parameter while a file is checked: valid in a URL, and as a text. */
+/** The value of each parameter while a file is checked: valid in a URL, and as a text. */
 const SAMPLE = new Proxy({}, { get: () => 'sample' })
 const REFERENCE = /\{\{ parameters\.([a-z][a-z0-9_]{0,39}) \}\}/g
 

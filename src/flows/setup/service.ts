@@ -108,7 +108,7 @@ export function createSetupService({
     return 'skipped' in asked ? NO_REQUEST : asked
   }
 
-  /** Returns what a preset's request explains; `null` if it explains nothing, or fails. */
+  /** Returns the explanation of a preset's request; `null` if it explains nothing, or fails. */
   async function explain(trial: Trial, given: Explaining | undefined, status: number | null): Promise<string | null> {
     if (given === undefined || status === null) return null
     const { explanation: text, ...request } = given

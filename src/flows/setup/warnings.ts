@@ -3,7 +3,7 @@ import type { Store } from '../../store/store.ts'
 import type { Parameters } from '../model.ts'
 import type { Preset } from '../preset.ts'
 
-/** What the CRM accepts, and what will still go wrong. */
+/** Settings that the CRM accepts, and calls will still fail or lack facts. */
 
 /** The calls whose numbers are looked at. */
 const MAX_CALLS = 50

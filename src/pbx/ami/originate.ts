@@ -10,7 +10,7 @@ import { originateAction } from './originate-action.ts'
 /** The actions that a user may send; or why that is unknown. */
 type CallRights = { readonly kind: 'rights'; readonly actions: Pick<AmiFrame, 'has'> }
 
-/** Returns what the second user of the manager interface may do. */
+/** Returns the rights of the second user of the manager interface. */
 export const requestCallRights = (source: PbxSource, timeouts: CallTimeouts): Promise<CallRights | CallAnswer> =>
   converse<CallRights>(source, timeouts, async (actions) => {
     const reply = await actions.send({ Action: 'ListCommands' })

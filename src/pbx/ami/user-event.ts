@@ -6,7 +6,7 @@ import type { AmiFrame } from './frame.ts'
 /** A `UserEvent` of a dialplan or of a program, and the channel that said it, if one did. */
 type UserEvent = { readonly channel: string | null; readonly custom: Custom }
 
-/** The header that separates what Asterisk prints from what the dialplan says. */
+/** The header that separates Asterisk's headers from the dialplan's. */
 const SEPARATOR = 'UserEvent'
 /** What Asterisk prints before the snapshot of a channel, or before the separator without one. */
 const OPENING = ['Event', 'Privilege', 'Timestamp', 'SystemName', 'SequenceNumber', 'File', 'Line', 'Func']

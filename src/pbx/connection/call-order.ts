@@ -8,7 +8,7 @@ export type CallOrder = {
   /** The id of the phone's channel: the PBX refuses a second channel with it, so no order makes two calls. */
   readonly channelId: string
   readonly to: string
-  /** What the phone shows beside the number; empty: the number alone. */
+  /** The name that the phone shows beside the number; empty: the number alone. */
   readonly name: string
   readonly phone: OrderedPhone
 }

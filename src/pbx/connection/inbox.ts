@@ -44,7 +44,7 @@ type Options<Entry> = {
   readonly maxBytes?: number
   /** Few entries wait while they take less than this. */
   readonly aheadBytes?: number
-  /** What an entry takes beside its bytes. */
+  /** The memory of an entry beside its bytes. */
   readonly entryBytes?: number
   readonly defer?: (run: () => void) => void
 }

@@ -5,7 +5,7 @@ export const MAX_LINE_BYTES = 64 * 1024
 /** The most bytes that wait for the end of a frame, lines that will be left out included. */
 export const MAX_UNREAD_BYTES = 16 * 1024 * 1024
 
-/** Measures the lines of a frame that has begun, each once, without those that are too long. */
+/** Measures the lines of a frame that has begun, each once, without the lines that are too long. */
 export class LineMeter {
   #end = 0
   #bytes = 0

@@ -60,7 +60,7 @@ export type Protocol<Frame> = {
   requestStates(feed: StateFeed): Promise<void>
   /** Requests facts that an event leaves open; each answer is a frame that is processed like an event. */
   ask?(frame: Frame, answered: (frame: Frame) => void): void
-  /** Drops what was read of a frame that waits among many: it is read again from its bytes. */
+  /** Drops the decoded values of a frame that waits among many: they are decoded again from its bytes. */
   forget?(frame: Frame): void
   /** Returns whether a frame may be dropped first when frames arrive faster than they are processed. */
   isSheddable(frame: Frame): boolean

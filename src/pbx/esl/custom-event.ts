@@ -6,7 +6,7 @@ import type { EslEvent } from './event.ts'
 const OWN =
   /^(Event-|Core-UUID$|FreeSWITCH-|Channel-|Caller-|Other-|variable_|Unique-ID$|Call-Direction$|Presence-|Answer-State$|Hangup-Cause$|Content-Length$|_body$)/
 
-/** Returns what a CUSTOM event says, without the headers of FreeSWITCH. */
+/** Returns the fields of a CUSTOM event, without the headers of FreeSWITCH. */
 export const readCustomEvent = (event: EslEvent): Custom =>
   customOf(
     event.subclass,

@@ -33,7 +33,7 @@ export function* listRowsInSteps(text: string): Generator<void, ListRow[]> {
   }
 }
 
-/** The length of what is parsed in one step, which takes some milliseconds. */
+/** The length of the text that is parsed in one step, which takes some milliseconds. */
 const PART_CHARACTERS = 256 * 1024
 
 /** Returns the offset of the comma between two rows behind the next part; -1 for the last part. */

@@ -41,7 +41,7 @@ async function contextOf({ calls }: PbxSource, { phone }: CallOrder, commands: C
   return CONTEXT.test(context) ? context : 'default'
 }
 
-/** Connects, logs in, and runs a command. What fails before the command is sent is `refused`: there is no call. */
+/** Connects, logs in, and runs a command. A failure before the command is sent is `refused`: there is no call. */
 async function converse(
   source: PbxSource,
   { answerMs }: CallTimeouts,

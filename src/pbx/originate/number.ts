@@ -1,11 +1,11 @@
 import { textProblem } from '../../lib/text.ts'
 import { matches } from '../endpoints/endpoint-classifier.ts'
 
-// What a request may put into a PBX: a number to dial, and a name to show. Nothing else of a request ever does.
+// The values of a request that reach a PBX: a number to dial, and a name to show. Nothing else of a request ever does.
 
 const MAX_DIGITS = 32
 const MAX_NAME_CHARACTERS = 80
-/** What people write between digits. Other white space is refused: it may hide where a number ends. */
+/** The characters that people write between digits. Other white space is refused: it may hide the end of a number. */
 const BETWEEN_DIGITS = /[ ()[\].\-/]/g
 const DIALLED = new RegExp(`^\\+?[0-9*#]{1,${MAX_DIGITS}}$`)
 /** Characters with a meaning in a dial string, a variable, a header or an expression of a PBX. */

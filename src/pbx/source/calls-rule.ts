@@ -12,7 +12,7 @@ export const CallsRule = Type.Object({
   dialplan: Type.String(),
   /** Patterns of the numbers that may be called; empty: any. */
   to: Type.Array(Type.String()),
-  /** What rings: a device of the phone, or its extension with all that the dialplan does for it. */
+  /** The party that rings: a device of the phone, or its extension with all that the dialplan does for it. */
   phone: Type.Union([Type.Literal('device'), Type.Literal('extension')]),
 })
 export type CallsRule = Static<typeof CallsRule>
@@ -20,7 +20,7 @@ export type CallsRule = Static<typeof CallsRule>
 /** The parameters of a PBX URL that belong to calls. */
 export const CALLS_PARAMETERS = ['calls', 'calls_context', 'calls_dialplan', 'calls_to', 'calls_phone'] as const
 
-/** The context in which a FreePBX, and most others, has what a phone may dial. */
+/** The context in which a FreePBX, and most others, has the numbers that a phone may dial. */
 const ASTERISK_CONTEXT = 'from-internal'
 const CONTEXT = /^[\w.-]{1,79}$/
 const DIALPLAN = /^(\w{1,32}) ([\w.@-]{1,79})$/

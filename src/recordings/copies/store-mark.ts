@@ -10,7 +10,7 @@ export const MARK_FILE = '.hookswitch-store'
 
 /** A folder or a prefix of a bucket, with the operations that its mark needs. */
 export type MarkPlace = {
-  /** What messages call it, such as `s3://calls/office`. */
+  /** Its name in messages, such as `s3://calls/office`. */
   readonly name: string
   /** How to get the right place. */
   readonly advice: string

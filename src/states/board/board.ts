@@ -117,7 +117,7 @@ export function newBoard(options: BoardOptions, stored: readonly StoredSubject[]
 const idOf = (kind: Present['kind'], account: string | null, ...keys: readonly string[]): string =>
   [kind, account ?? '', ...keys].map(encodeURIComponent).join('/')
 
-/** What is left of a signal that concerns all subjects: each step takes microseconds. */
+/** The remaining steps of a signal that concerns all subjects: each takes microseconds. */
 type Steps = Generator<void, void>
 
 /**
@@ -499,7 +499,7 @@ function accountOfMember(board: Board, endpoint: string): string | null {
   return entry === undefined ? null : accountOf(board, entry)
 }
 
-/** Sets a member of a queue to what the PBX reports. */
+/** Sets a member of a queue to the state that the PBX reports. */
 function setMember(board: Board, signal: Extract<StateSignal, { kind: 'member' }>, cause: Cause): void {
   const { queue, member, endpoint, extension, state, reason } = signal
   const facts = queueFactsOf(board, queue)

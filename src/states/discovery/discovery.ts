@@ -43,7 +43,7 @@ type Entry = {
   readonly settings: string
   /** The URL for logs. */
   readonly logged: string
-  /** What is being published. */
+  /** The publication that is under way. */
   running: Promise<void> | undefined
   failures: number
   /** After a failure: when to try again. */
@@ -56,7 +56,7 @@ const LAST_PAUSE_MS = 60_000
 /** The root of the topics of a webhook whose topic begins with a name in braces. */
 const DEFAULT_ROOT = 'hookswitch'
 
-/** Starts to publish what has changed, once a second, until it is stopped. */
+/** Starts to publish the changes, once a second, until it is stopped. */
 export function startDiscovery(options: DiscoveryOptions): { stop(): Promise<void> } {
   const { store, ownership, connectTo, log, everyMs = EVERY_MS } = options
   const readWanted = createReader(options)

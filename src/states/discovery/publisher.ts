@@ -6,7 +6,7 @@ import { OFFLINE, type Place, statusTopic, topicsOf } from './entities.ts'
  * broker has is read from it after connecting, so that what was published before a restart is taken back too.
  */
 export type Publisher = {
-  /** Publishes what differs, connecting first where needed. @throws Error when the broker is away or refuses. */
+  /** Publishes the messages that differ, connecting first where needed. @throws Error when the broker is away or refuses. */
   publish(wanted: ReadonlyMap<string, string>): Promise<void>
   /** Looks after the connection: a broker that has become silent is left. To be called once a second or so. */
   check(): void
@@ -38,7 +38,7 @@ const USED_EVERY_MS = 30_000
 export function createPublisher(place: Place, connect: Connect): Publisher {
   const status = statusTopic(place)
   let connection: BrokerConnection | undefined
-  /** What the broker has. */
+  /** The messages that the broker retains. */
   let kept = new Map<string, string>()
   let usedMs = performance.now()
   /** The broker retains messages of ours. */
@@ -60,9 +60,9 @@ export function createPublisher(place: Place, connect: Connect): Publisher {
     })
     const topics = topicsOf(place)
     const opened = connection
-    // A broker may let nobody read: what was published before a restart stays there then.
+    // A broker may let nobody read: messages from before a restart stay there then.
     if (await opened.subscribe(topics)) {
-      // What the broker has kept comes before this message.
+      // Retained messages come before this one.
       await send(opened, { topic: marker, body: '', retain: false })
       await Promise.race([isRead.promise, Bun.sleep(READ_WITHIN_MS)])
       opened.unsubscribe(topics)

@@ -28,8 +28,8 @@ import { readSubject, subjectRow } from './stored-subject.ts'
 /** The states of one PBX's phones, trunks, agents and queues, connected to the store. */
 type StateIngest = {
   /**
-   * Applies signals, in turns with other work if there are many; changes are stored in the background. What waits to be
-   * applied has no bound of its own: applying a signal costs less than reading it.
+   * Applies signals, in turns with other work if there are many; changes are stored in the background. Waiting signals
+   * have no bound of their own: applying a signal costs less than reading it.
    */
   feed(signals: readonly StateSignal[]): void
   /** Returns the present states of accounts; none before they are known. */
@@ -65,7 +65,7 @@ export async function startStateIngest(options: StateIngestOptions): Promise<Sta
   const writer = createBatchWriter(options)
   const rows = await calls.subjectStateList(pbx)
   const board = newBoard(options, await collectInSlices(readAll(rows)), steadyUs())
-  /** What was fed and is not applied yet. */
+  /** The signals that are not applied yet. */
   const fed = newFifo<readonly StateSignal[]>()
   let timer: Timer | undefined
   let wakeSteadyUs: number | null = null

@@ -3,9 +3,9 @@ import type { Fence } from './cluster.ts'
 // Requests to make calls, and to hang them up. The owner of the PBX takes them, whichever node was asked.
 
 /**
- * Moves, none of which is ever undone: `stored` → `asked`, before the PBX is asked, or → `refused`, if it got too old
- * before; `asked` → `made`, `refused` or `unanswered`. So a request is sent to a PBX once at most, whatever ends in
- * between; one that was asked by a process which ended stays `asked`.
+ * No move is ever undone: `stored` → `asked`, before the PBX is asked, or → `refused`, if the request got too old
+ * before; `asked` → `made`, `refused` or `unanswered`. So a request is sent to a PBX once at most, whichever process
+ * ends in between; a request whose process ended before the answer stays `asked`.
  */
 export type CallRequestState = 'stored' | 'asked' | 'made' | 'refused' | 'unanswered'
 

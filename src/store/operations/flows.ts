@@ -41,7 +41,7 @@ export type FlowTurn = {
 }
 
 export type FlowStore = {
-  /** Returns how far a delivery is, and what its webhook has kept for these calls. */
+  /** Returns how far a delivery is, and the values that its webhook has kept for these calls. */
   flowGet(query: { deliveryId: number; webhookId: number; callIds: readonly string[] }): Promise<FlowState>
   /**
    * Records the progress of a delivery before a request is sent, on disk. Nothing happens if the delivery is no longer

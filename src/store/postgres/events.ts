@@ -291,7 +291,7 @@ const deliveryValues = (webhookIds: readonly (readonly number[])[]): Value[] => 
   bigints(webhookIds.flat()),
 ]
 
-/** Returns what the jobs change beside events: of each row the last change. */
+/** Returns the changes of the jobs beside events: of each row the last one. */
 function callRows(jobs: readonly EventJob[]) {
   const calls = lastOf(
     jobs.flatMap(({ batch: { pbx, live, removed } }, job) => [

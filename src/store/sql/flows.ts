@@ -133,12 +133,12 @@ function* keep({ callId, webhookId, kept, forgotten, nowUs }: FlowTurn): Work<vo
     ON CONFLICT (call_id, webhook_id) DO UPDATE SET at = excluded.at, kept = excluded.kept`)
 }
 
-/** Deletes what webhooks have kept for calls. */
+/** Deletes the values that webhooks have kept for calls. */
 export function* forgetKept(callIds: readonly string[]): Work<void> {
   yield* run(sql`DELETE FROM kept_values WHERE call_id ${among(texts(callIds))}`)
 }
 
-/** Deletes what webhooks have kept for calls, and makes their pending deliveries keep nothing. */
+/** Deletes the values that webhooks have kept for calls, and makes their pending deliveries keep none. */
 export function* eraseKept(callIds: readonly string[]): Work<void> {
   yield* forgetKept(callIds)
   yield* run(sql`

@@ -58,7 +58,7 @@ export function createOptionsService({
   templates,
   nowUs = wallUs,
 }: Dependencies) {
-  /** The presets are those that were there at the start. */
+  /** The presets of the start. */
   const startedUs = nowUs()
 
   /**

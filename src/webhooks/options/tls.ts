@@ -48,7 +48,7 @@ export function separateTls(sent: SentTls | null | undefined): {
   return { tls: { certificate, ca }, secret: { key: secretKeyOf(certificate), value: key } }
 }
 
-/** Returns what takes part in handshakes; `undefined`: nothing but the defaults. */
+/** Returns the certificates and authorities for handshakes; `undefined`: the defaults alone. */
 export function clientTlsOf({
   tls,
   flowSecrets,

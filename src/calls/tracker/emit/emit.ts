@@ -316,7 +316,7 @@ function wakeAgain(state: TrackerState, call: Call): void {
   else state.timers.set(call.id, state.wakeUs)
 }
 
-/** An event: when it happened, and what its body has beside the call. */
+/** An event: its time, and the part of its body beside the call. */
 type Draft = { readonly name: CallEventKind; readonly atUs: number; readonly data: object }
 
 function emit(state: TrackerState, call: Call, events: CallEvent[], draft: Draft): void {

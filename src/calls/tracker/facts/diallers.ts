@@ -22,7 +22,7 @@ export function diallersOf(state: TrackerState, dialled: Channel | undefined): D
   return diallers
 }
 
-/** Returns the virtual halves in front of a channel, those that dialled on its way, the nearest first. */
+/** Returns the virtual halves in front of a channel that dialled on its way, the nearest first. */
 export function halvesBefore(state: TrackerState, dialled: Channel): Channel[] {
   const halves: Channel[] = []
   let channel = dialled

@@ -79,7 +79,7 @@ const isRinging = (state: TrackerState, { answered, legs }: Stage): boolean =>
     return leg !== undefined && isUp(leg) && leg.dial?.endedUs === null
   })
 
-/** Closes all stages of a call that is over, also those whose end is waiting for an explanation. */
+/** Closes all stages of a call that is over, also where the end of a stage waits for an explanation. */
 export function closeStages(state: TrackerState, call: Call): void {
   const reason = (stage: Stage): StageResult => (call.lost === null ? resultUnexplained(state, call, stage) : 'other')
   const finish = (stage: Stage): void => {

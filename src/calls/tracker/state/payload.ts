@@ -173,5 +173,5 @@ function formatOf(path: string | null): string | null {
 export const isKept = ({ kept, startedUs, recordedUs }: RecordingState): boolean =>
   kept && (startedUs !== null || recordedUs === null)
 
-/** Returns the recordings of a call for a body, without those that the PBX discarded. */
+/** Returns the recordings of a call for a body, without recordings that the PBX discarded. */
 export const keptRecordings = (call: Call): Recording[] => call.recordings.filter(isKept).map(recordingPayload)

@@ -136,7 +136,7 @@ export function dropCall(state: TrackerState, call: Call): void {
   endConsultation(state, call)
 }
 
-/** Wakes the call of the party that asks in a consultation: its end waits for what becomes of the consultation. */
+/** Wakes the call of the party that asks in a consultation: its end waits for the end of the consultation. */
 export function wakeAsking(state: TrackerState, { consultedBy }: Call): void {
   const call = callOf(state, channelOf(state, consultedBy))
   if (call !== undefined) state.dirty.add(call.id)

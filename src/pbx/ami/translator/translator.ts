@@ -514,7 +514,7 @@ const HANDLERS: Readonly<Record<AmiCallEvent, Handler>> = {
   Hangup: hangup,
 }
 
-/** Returns what the dialplan says, if its name is one that the operator wants. */
+/** Returns a custom event of the dialplan, if its name is one that the operator wants. */
 function userEvent({ custom: wanted, channels }: AmiContext, frame: AmiFrame): ChannelSignal[] {
   const read = readUserEvent(frame)
   if (read === undefined || !wanted.has(read.custom.name)) return []

@@ -3,7 +3,7 @@ import type { EslEvent } from '../event.ts'
 import { answered } from './bridges.ts'
 import { areOfOneCustomer, customerOf, type EslContext, type Leg } from './legs.ts'
 
-// Conferences: who is in a room, and what is recorded on the way into it.
+// Conferences: who is in a room, and the spoken names that are recorded on the way into it.
 
 /** Reads an event of a conference: a leg enters it. A phone that the conference dialled talks from then on. */
 export function conferenceEntered(context: EslContext, event: EslEvent): ChannelSignal[] {

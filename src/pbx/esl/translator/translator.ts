@@ -126,7 +126,7 @@ function read(context: EslContext, event: EslEvent): ChannelSignal[] {
   if (event.name === APPLICATION_ENDS) return [...unreachedByBridge(context, event), ...bridgeEnds(context, event)]
   const handler = BY_NAME.get(event.name)
   if (handler === undefined) return []
-  // Reading a header searches some 8 KB: read only those that may matter, here and below.
+  // Reading a header searches some 8 KB: only headers that may matter are read, here and below.
   const leg = context.legs.get(event.get('Unique-ID'))
   if (leg === undefined) return handler(context, event, undefined)
   leg.heard = Math.max(leg.heard, placeOf(event))
@@ -135,7 +135,7 @@ function read(context: EslContext, event: EslEvent): ChannelSignal[] {
   return [...transfersOf(context, event, leg), ...changesOf(context, event, leg), ...handler(context, event, leg)]
 }
 
-/** Returns what the dialplan says; nothing if the operator does not want it, or its channel is in doubt. */
+/** Returns a custom event of the dialplan; nothing if the operator does not want it, or its channel is in doubt. */
 function customEvent({ custom, legs }: EslContext, event: EslEvent): ChannelSignal[] {
   const channel = custom.has(event.subclass) ? channelOf(event) : undefined
   if (channel === undefined) return []

@@ -55,7 +55,7 @@ export async function makeIndex(query: Query, { table, name, on }: EarlyIndex): 
     [`public.${name}`],
   )
   if (found?.valid === true) return
-  // What an interrupted run left is not complete.
+  // The index of an interrupted run is not complete.
   if (found !== undefined) await query(`DROP INDEX CONCURRENTLY ${name}`)
   await query(`CREATE INDEX CONCURRENTLY ${name} ON ${table} ${on}`)
 }

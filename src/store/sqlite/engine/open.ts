@@ -74,7 +74,7 @@ const sizeOf = (path: string): number => statSync(path, { throwIfNoEntry: false 
 
 /**
  * Checks that a store's file is not empty or missing while its write-ahead log has content: SQLite would delete the
- * log. A store that is being created is not empty any more when its log begins. @throws Fault if it is.
+ * log. The file of a new store has content before its log begins. @throws Fault if the file is empty.
  */
 export function assertNotEmptied(path: string): void {
   if (sizeOf(path) === 0 && sizeOf(`${path}-wal`) > LOG_HEADER_BYTES)

@@ -36,7 +36,7 @@ export function restoreStore(backup: string, dataPath: string, stamp: string): R
     removeLeftCopies(dataPath)
     copyFileSync(backup, part)
     const newestEventUs = readBackup(part, backup)
-    // What cannot be opened as a store never takes the place of one.
+    // A file that cannot be opened as a store never takes the place of one.
     prepareStore(part)
     syncToDisk(part)
     const movedTo = moveAway(dataPath, join(dataPath, `before-restore-${stamp}`))

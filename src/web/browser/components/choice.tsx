@@ -76,7 +76,7 @@ const TYPING_PAUSE_MS = 300
 
 type SearchProps = {
   readonly label: string
-  /** What can be searched for, where the label has no room for it. */
+  /** Further words for the search, where the label has no room for them. */
   readonly title?: string
   readonly value: string
   readonly onChange: (value: string) => void

@@ -4,7 +4,7 @@ import { CopyButton } from './copy-button.tsx'
 type CodeBlockProps = {
   readonly text: string
   readonly label: string
-  /** What stands above it: a file, a size. Without one the copy button is inside. */
+  /** The caption: a file, a size. Without one the copy button is inside. */
   readonly head?: ComponentChildren
 }
 

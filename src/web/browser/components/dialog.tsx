@@ -7,7 +7,7 @@ const DOCKED = '(min-width: 1500px)'
 
 type DrawerProps = {
   readonly title: string
-  /** What stands below the title: a state. */
+  /** The state below the title. */
   readonly beside?: ComponentChildren
   /** Whether it stands beside the list on a wide screen, which stays usable. */
   readonly docks?: boolean

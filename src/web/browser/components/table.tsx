@@ -29,7 +29,7 @@ type TableProps<T> = {
   readonly isCurrent?: (item: T) => boolean
   /** Whether a row is faded, because it is about to leave the list. */
   readonly isFaded?: (item: T) => boolean
-  /** The heading above the first row of a group, such as a day: its name, and what stands beside it. */
+  /** The heading above the first row of a group, such as a day: its name, and a note beside it. */
   readonly groupOf?: (item: T) => readonly [name: string, beside: string]
   readonly kind?: 'feed'
 }

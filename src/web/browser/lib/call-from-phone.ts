@@ -57,7 +57,7 @@ function decodeNumber(text: string): string {
 export function watchNumbers(): void {
   takeNumber()
   currentRoute.subscribe(takeNumber)
-  // What one user has asked for is not for the next one; the number of a link waits for its log-in.
+  // The request of one user is not for the next one; the number of a link waits for its log-in.
   accessToken.subscribe(() => {
     if (accessToken.get() !== null) return
     wantedCall.set(null)

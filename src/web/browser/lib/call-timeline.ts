@@ -42,7 +42,7 @@ type TimelineInput = {
 }
 
 const NICE_STEPS_S = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1_800, 3_600, 7_200]
-/** Shows a little of what follows the answer. */
+/** Shows a little of the time after the answer. */
 const AFTER_ANSWER = 1.15
 
 /** A time without end: a hold that was not taken off. */
@@ -121,7 +121,7 @@ function callerLane(call: Call, holds: readonly Span[], bar: MakeBars): Lane {
 function stageLane(stage: Stage, holds: readonly Span[], bar: MakeBars): Lane {
   const { kind, target, name, started_at: started, answered_at: answered, ended_at: ended } = stage
   const isPerson = kind === 'user' || kind === 'external'
-  // Whoever is answered by one of its phones waits no longer.
+  // A group or queue ends its wait with the answer of one of its phones.
   const isGroup = kind === 'group' || kind === 'queue'
   const isNamed = name !== null && (target === null || !nameHas(name, target))
   const details = [

@@ -29,7 +29,7 @@ export function niceMax(highest: number, least: number): number {
   return ([1, 2, 3, 4, 6, 8].find((digit) => digit * power >= value) ?? 10) * power
 }
 
-/** What labels may be apart: minutes, quarters, hours, six hours, days. */
+/** The distances of labels: minutes, quarters, hours, six hours, days. */
 const STEPS_S = [60, 300, 900, 3_600, 21_600, 86_400]
 const MAX_LABELS = 7
 

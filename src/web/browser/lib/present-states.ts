@@ -5,7 +5,7 @@ import { accessToken } from './session.ts'
 
 const EVERY_MS = 2_000
 
-/** What phones, trunks, queues and agents are now. */
+/** The present states of phones, trunks, queues and agents. */
 type PresentStates = {
   readonly phones: readonly Phone[]
   readonly trunks: readonly Trunk[]

@@ -1,4 +1,4 @@
-/** Parts of a waveform: as many as can be told apart in a timeline. */
+/** Parts of a waveform: as many as are distinct in a timeline. */
 const PARTS = 160
 
 /** Returns how loud each part of a recording is, as a share of the loudest. Pure. */

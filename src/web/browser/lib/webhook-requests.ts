@@ -32,7 +32,7 @@ export async function loadWebhook({ url, occurrence }: Place): Promise<WebhookFo
   return webhookFormOf(webhook, own)
 }
 
-/** Asks whether what somebody else has changed meanwhile is to be replaced. */
+/** Asks whether changes of others meanwhile are to be replaced. */
 type Ask = (conflicts: readonly string[]) => Promise<boolean>
 
 /** Appends a webhook to the list. Nothing is sent before its options are in force. */

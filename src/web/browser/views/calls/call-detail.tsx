@@ -363,7 +363,7 @@ function Json({ record, line, eventCount }: { record: Shown; line: StoryLine | n
   )
 }
 
-/** A line of more events is that of a large group: the first ones stand for all. */
+/** Only the line of a large group has more events: the first ones stand for all. */
 const MAX_SEGMENTS = 8
 /** As many as the API gives at a time: a call has more only in a storm of retries. */
 const MAX_BODIES = 1_000

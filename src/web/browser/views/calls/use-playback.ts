@@ -6,7 +6,7 @@ export type Playback = {
   readonly tracks: readonly Track[]
   /** The moment of the call that is played or was chosen last; `null` before. */
   readonly atMs: number | null
-  /** Sets the moment of the call. What plays goes on there. */
+  /** Sets the moment of the call. A recording that plays goes on there. */
   seek(atMs: number): void
   /** Gives a track its player, or takes it away. */
   setPlayer(trackId: string, player: HTMLAudioElement | null): void

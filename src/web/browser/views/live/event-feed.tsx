@@ -13,7 +13,7 @@ import type { WebhookHealth } from '../../lib/resources.ts'
 import { routeHref } from '../../lib/router.ts'
 import { serverNowMs } from '../../lib/server-clock.ts'
 
-/** What fits beside the rest of the view; Deliveries has all. */
+/** As many as fit beside the rest of the view; Deliveries has all. */
 const MAX_ROWS = 30
 
 /** Shows events as they occur, the newest first, each with what became of it. */

@@ -8,7 +8,7 @@ import type { LiveCallEntry } from '../../lib/live-state.ts'
 import { routeHref } from '../../lib/router.ts'
 import { useServerNow } from '../../lib/server-clock.ts'
 
-/** At first so many are shown, so that what follows stays in reach. */
+/** At first so many are shown, so that the rest of the view stays in reach. */
 const FIRST_ROWS = 15
 /** More rows than anybody reads; each costs a redraw every second. */
 const MAX_ROWS = 60

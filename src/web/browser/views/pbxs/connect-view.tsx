@@ -53,7 +53,7 @@ function firstFields(): PbxFields {
   return chosen === undefined ? fields : withProduct(fields, chosen, proposedSecret())
 }
 
-/** A PBX that was just connected, with what its check has found. */
+/** A PBX that was just connected, with the findings of its check. */
 type Saved = { readonly name: string; readonly findings: readonly PbxFinding[] }
 
 /** Shows the state and the subjects of the new PBX, and then its first call as it happens. */

@@ -35,7 +35,7 @@ type PbxFormProps = {
   isKnown?: boolean
   /** The names that a new PBX cannot have. */
   taken?: readonly string[]
-  /** `findings`: what its check has found. */
+  /** `findings`: the findings of its check. */
   onSaved: (pbx: Pbx, findings: readonly PbxFinding[]) => void
 }
 

@@ -44,7 +44,7 @@ export function AuditTrail({ tabs }: { tabs: VNode }) {
 
 const whoOf = ({ user, operator }: AuditEntry): string => user ?? operator ?? 'the service'
 
-/** All settings are in the API: here only those that were changed have room. */
+/** All settings are in the API: here only the changed ones have room. */
 const detailsOf = ({ details }: AuditEntry): [string, string][] =>
   Object.entries(details)
     .filter(([name]) => name !== 'settings')

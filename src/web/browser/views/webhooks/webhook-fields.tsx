@@ -30,7 +30,7 @@ type FieldsProps = {
   readonly onChange: (form: WebhookForm) => void
 }
 
-/** Shows what can be set for a webhook. */
+/** Shows the settings of a webhook. */
 export function WebhookFields({ form, errors, isMqtt, requests, onChange }: FieldsProps) {
   const { options } = form
   const setOptions = (changed: OptionsForm) => onChange({ ...form, options: changed })
@@ -83,7 +83,7 @@ function AddressField({ form, errors, isMqtt, onChange }: FieldsProps) {
         placeholder={isMqtt ? 'mqtts://host/calls/{event}' : 'https://crm.example.com/calls'}
         spellcheck={false}
         autoComplete="off"
-        // Whoever edits the address needs its password and its own spelling; whoever only sees it does not. A text that
+        // A reader who edits the address needs its password and its own spelling; others do not. A text that
         // hides the password must not be typed into: the password would be lost.
         value={isEdited ? form.url : shownUrl(form.url)}
         readOnly={!isEdited && shownUrl(form.url) !== form.url}
