@@ -23,8 +23,8 @@ export function randomCut(random: Random, tape: Tape): Cut {
 export const inRecording = (time: string | null): number | null =>
   time === null ? null : Date.parse(time) * 1_000 - START_US
 
-/** Plays a recording, whole or cut. */
-export function playCut(tape: Tape, cut?: Cut): CallEvent[] {
+/** Plays a recording, whole or cut. `listedBefore`: a list comes before this event, too. */
+export function playCut(tape: Tape, cut?: Cut, listedBefore?: number): CallEvent[] {
   const played = player()
   const feed = (signals: Parameters<typeof played.play>[0]): void => played.play(signals)
   const connected = (first: boolean, atUs: number): void =>
@@ -56,6 +56,7 @@ export function playCut(tape: Tape, cut?: Cut): CallEvent[] {
     }
     const atUs = tape.atUs(step)
     listUntil(atUs)
+    if (step === listedBefore) feed(connection.snapshot(step, START_US + tape.atUs(Math.max(0, step - 1))))
     feed(connection.signals(step, START_US + atUs))
   }
   listUntil(Number.POSITIVE_INFINITY)
