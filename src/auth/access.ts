@@ -17,7 +17,10 @@ type Options = {
 
 export type Access = ReturnType<typeof createAccess>
 
-/** Creates the services that decide about rights: users and their tokens, the operator of the machine, and the audit trail. */
+/**
+ * Creates the services that decide about rights: users and their tokens, the operator of the machine, and the audit
+ * trail.
+ */
 export function createAccess({ store, log, trustProxies, accountOfPbx, onAdded }: Options) {
   const operators = createOperators()
   const audit = createAudit({ accounts: store.accounts, trail: store.audit, log, trustProxies, operators })

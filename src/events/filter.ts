@@ -48,7 +48,10 @@ export function findValueError(key: string, value: string): string | undefined {
 const FACTS_OF_STATES: readonly FilterKey[] = ['pbx', 'extension', 'queue']
 const WITH_RESULT: readonly string[] = ['call_ended', 'call_saved', 'call_missed']
 
-/** Returns the key of a filter that no event of a kind has, so that no event is sent; `undefined` if there is no such key. */
+/**
+ * Returns the key of a filter that no event of a kind has, so that no event is sent; `undefined` if there is no such
+ * key.
+ */
 export function findLackingKey(filter: EventFilter, event: EventKind): string | undefined {
   return FILTER_NAMES.filter((key) => filter[key] !== undefined).find((key) =>
     isOfState(event) ? !FACTS_OF_STATES.includes(key) : key === 'result' && !WITH_RESULT.includes(event),

@@ -160,8 +160,8 @@ export function callRoutes(auth: AuthService, calls: Calls, addUrls: AddUrls = a
 }
 
 /**
- * A request may be silent for 10 s by default. Counting takes 10 s for 300,000 calls on Postgres, and less than one for a
- * million on SQLite.
+ * A request may be silent for 10 s by default. Counting takes 10 s for 300,000 calls on Postgres, and less than one
+ * for a million on SQLite.
  */
 const COUNTED_WITHIN_S = 120
 

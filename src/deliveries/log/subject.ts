@@ -10,7 +10,10 @@ type About = { readonly [Part in 'from' | 'to']: Pick<Party, 'number' | 'name' |
   readonly [Part in keyof States]: States[Part] | null
 }
 
-/** Returns the subjects of events, each as a sentence for people: who calls whom, or which phone, trunk, agent or queue. */
+/**
+ * Returns the subjects of events, each as a sentence for people: who calls whom, or which phone, trunk, agent or
+ * queue.
+ */
 export async function readSubjects(
   log: Pick<LogStore, 'eventAboutList'>,
   rows: readonly DeliveryRow[],

@@ -39,7 +39,9 @@ export const PbxSource = Type.Object({
   secret: Type.String(),
   trunks: Type.Array(Type.String()),
   extensions: Type.Array(Type.String()),
-  /** The names that people use for the gateways of a FreeSWITCH, by the names in its configuration, which may be ids. */
+  /**
+   * The names that people use for the gateways of a FreeSWITCH, by the names in its configuration, which may be ids.
+   */
   gateways: Type.Optional(Type.Record(Type.String(), Type.String())),
   /** Channel variables that are copied into events. */
   variables: Type.Array(Type.String()),

@@ -108,7 +108,10 @@ export function createNameWords(maskOf: (word: string) => string): NameWords {
 /** The characters between the words of a name, or between its letters. */
 const NO_LETTERS = /[^a-z\x80-\xff]+/g
 
-/** Returns the texts that are written in other forms: in base64, in hexadecimal digits, as escapes, percent-encoded twice. */
+/**
+ * Returns the texts that are written in other forms: in base64, in hexadecimal digits, as escapes, percent-encoded
+ * twice.
+ */
 function* spellingsOf(text: string): Generator<string> {
   for (const [escaped] of text.matchAll(
     /(?:\\u[0-9a-f]{4}|&#x?[0-9a-f]+;|[a-z])*(?:\\u[0-9a-f]{4}|&#x?[0-9a-f]+;)[^\n]*/gi,

@@ -6,7 +6,10 @@ import { OFFLINE, type Place, statusTopic, topicsOf } from './entities.ts'
  * broker has is read from it after connecting, so that what was published before a restart is taken back too.
  */
 export type Publisher = {
-  /** Publishes the messages that differ, connecting first where needed. @throws Error when the broker is away or refuses. */
+  /**
+   * Publishes the messages that differ, connecting first where needed. @throws Error when the broker is away or
+   * refuses.
+   */
   publish(wanted: ReadonlyMap<string, string>): Promise<void>
   /** Looks after the connection: a broker that has become silent is left. To be called once a second or so. */
   check(): void
