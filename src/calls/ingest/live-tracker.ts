@@ -103,6 +103,8 @@ export function createLiveTracker(state: TrackerState, options: LiveTrackerOptio
   }
 
   async function catchUp(): Promise<void> {
+    // Never over before `catchingUp` is set: the signals before a long list may leave a short one.
+    await undefined
     for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
       try {
         if (isSlow(next, state)) await applyInSlices(next)

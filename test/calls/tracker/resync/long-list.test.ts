@@ -123,3 +123,36 @@ test('the changes of a long list are stored in parts, those of the calls that mu
   expect(new Set([...changed, ...rest].map(({ call }) => call.id)).size).toBe(1_000)
   expect(rest).toHaveLength(899)
 })
+
+test('a list that is short once the signals before it are applied holds nothing up', async () => {
+  const state = newState()
+  let steadyUs = AT_US
+  const names: string[] = []
+  const tracker = createLiveTracker(state, {
+    pbx: 'pbx',
+    onEvents: (more) => void names.push(...more.map(({ name }) => name)),
+    onFault: () => expect('a fault').toBe('none'),
+    log: createLog('silent'),
+    nowUs: () => AT_US,
+    steadyUs: () => steadyUs,
+  })
+  const end = { code: 16, result: 'other', withdrawn: false, mayTransfer: false, forwardedTo: null } as const
+  const hangup = (id: string): Signal => ({ ...AT, kind: 'hangup', id, end })
+  // 66 channels are a long list, and 64 are none.
+  tracker.apply([{ ...AT, kind: 'connected', first: true, boot: null }, snapshotOf(listOf(33))])
+  await tracker.caughtUp()
+  tracker.apply([hangup('b0'), hangup('a0')])
+  // The first call is saved, and forgotten, with the next signal.
+  steadyUs += 250_000
+  tracker.tick()
+  steadyUs += 10_000_000
+  expect(state.channels.size).toBe(66)
+  tracker.apply([hangup('b1'), snapshotOf([])])
+  await tracker.caughtUp()
+  names.length = 0
+  tracker.apply([hangup('a1')])
+  steadyUs += 250_000
+  tracker.tick()
+  expect(names).toContain('call_ended')
+  await tracker.stop()
+})
