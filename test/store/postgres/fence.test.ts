@@ -5,6 +5,7 @@ import type { CallBatch, NewEvent, PlacedEvent } from '../../../src/store/operat
 import { type Fence, LeaseLost } from '../../../src/store/operations/cluster.ts'
 import { newClient } from '../../../src/store/postgres/engine/client.ts'
 import { openDatabase } from '../../../src/store/postgres/engine/database.ts'
+import { newHistory } from '../../../src/store/postgres/engine/history.ts'
 import { openPostgresStore } from '../../../src/store/postgres/store.ts'
 import type { Store } from '../../../src/store/store.ts'
 import { databaseSource, migratedDatabase, POSTGRES_MISSING } from '../../help/postgres.ts'
@@ -139,7 +140,7 @@ describe.skipIf(POSTGRES_MISSING !== undefined)('a fence', () => {
 
   test('a takeover does not wait for a node that froze in the middle of a transaction', async () => {
     await using opened = await open({ statementMs: 20_000 })
-    const frozen = openDatabase(opened.source, { node: 'n' })
+    const frozen = openDatabase(opened.source, { node: 'n', history: newHistory('calls') })
     const taken = Promise.withResolvers<void>()
     const locked = Promise.withResolvers<void>()
     const work = frozen.transaction(async (query) => {
@@ -153,6 +154,17 @@ describe.skipIf(POSTGRES_MISSING !== undefined)('a fence', () => {
     taken.resolve()
     expect(await transaction).toContain('does not answer')
     await frozen.stop(() => Promise.resolve())
+  })
+
+  test.each([
+    ['node', '2s'],
+    ['command', '30s'],
+  ])('a transaction of a %s may be idle for %s', async (which, longest) => {
+    await using opened = await open()
+    const db = openDatabase(opened.source, { node: 'n', history: which === 'node' ? newHistory('calls') : undefined })
+    const shown = { idle_in_transaction_session_timeout: longest }
+    expect(await db.maintenance.query('SHOW idle_in_transaction_session_timeout')).toEqual([shown])
+    await db.stop(() => Promise.resolve())
   })
 
   test('a lost lease costs only the writes that were made under it, of all that share a statement', async () => {

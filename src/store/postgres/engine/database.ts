@@ -55,7 +55,8 @@ const BY_INDEX_AND_HASH = { enable_seqscan: 'off', plan_cache_mode: 'force_gener
 
 /**
  * A node that freezes in a transaction keeps its locks, and nobody can take its leases over. A live node is never idle
- * in a transaction for a second, unless its event loop is blocked.
+ * in a transaction for a second, unless its event loop is blocked. A command holds no lease, and a loaded machine may
+ * hold it up for longer.
  */
 const OF_NODES = { idle_in_transaction_session_timeout: '2000' }
 
@@ -79,6 +80,7 @@ export function openDatabase(source: DatabaseSource, options: DatabaseOptions): 
   const writer = randomUUID()
   const name = databaseName(source)
   const history = options.history ?? newHistory(name)
+  const limits = options.history === undefined ? {} : OF_NODES
   const open = (role: string, rest: Partial<ClientOptions> = {}) =>
     newClient(source, {
       role,
@@ -86,7 +88,7 @@ export function openDatabase(source: DatabaseSource, options: DatabaseOptions): 
       statementMs: STATEMENT_MS,
       history,
       ...rest,
-      session: { ...OF_NODES, ...rest.session },
+      session: { ...limits, ...rest.session },
     })
   const reads = open('reads', { connections: 2, session: BY_INDEX })
   const writes = open('writes')
