@@ -35,6 +35,14 @@ test('an outbound call talks to the one that was called, and its outcome does no
   expect(describeOutcome({ ...call, direction: 'inbound', result: 'answered' }).text).toBe('Phone 102')
 })
 
+test('a call whose caller hung up before anybody answered was given up, also without a result', () => {
+  const call: Call = { ...ended, direction: 'internal', result: null, missed: null, answered_by: null, handled_by: [] }
+  const hungUp = (by: 'caller' | 'callee'): Call => ({ ...call, hangup: { by, cause: 'normal', code: 16 } })
+  expect(describeOutcome(hungUp('caller')).text).toBe('the caller gave up')
+  expect(describeOutcome(hungUp('callee')).text).toBe('ended')
+  expect(describeOutcome({ ...hungUp('caller'), answered_by: phone }).text).toBe('ended')
+})
+
 test('the story of a call names a phone once', () => {
   const at = '2026-11-28T12:00:00.000000Z'
   const about = { id: 'e', at, stage: { ...stage, answered_at: null }, transfer: null, by: null, deliveries: [] }
