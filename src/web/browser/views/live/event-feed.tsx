@@ -37,8 +37,8 @@ const columnsOf = (webhooks: readonly WebhookHealth[]): Column<FeedEvent>[] => [
   {
     name: 'What happened',
     place: 'a1',
-    cell: ({ body, name, callId }) => {
-      const text = body === null ? humanize(name) : describeEvent(body)
+    cell: ({ body, deliveries, name, callId }) => {
+      const text = body === null ? (deliveries[0]?.subject ?? humanize(name)) : describeEvent(body)
       return callId === null ? (
         <span class="cut key" title={text}>
           <bdi>{text}</bdi>
@@ -49,7 +49,7 @@ const columnsOf = (webhooks: readonly WebhookHealth[]): Column<FeedEvent>[] => [
           href={routeHref('calls', callId)}
           title={text}
           // A narrow list has no column for the event.
-          data-event={body === null ? undefined : humanize(name)}
+          data-event={text === humanize(name) ? undefined : humanize(name)}
         >
           <bdi>{text}</bdi>
         </a>
