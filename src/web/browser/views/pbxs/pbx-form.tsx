@@ -26,6 +26,7 @@ import { PBX_PRODUCTS, PRODUCT_NAMES } from '../../lib/pbx-products.ts'
 import { pbxSetupOf } from '../../lib/pbx-setup-text.ts'
 import { proposedSecret } from '../../lib/proposed-secret.ts'
 import type { Pbx, PbxFinding } from '../../lib/resources.ts'
+import { routeHref } from '../../lib/router.ts'
 import { PbxReport } from './pbx-report.tsx'
 
 type PbxFormProps = {
@@ -98,6 +99,12 @@ export function PbxForm({ fields, onChange, isKnown = false, taken = [], onSaved
               {isKnown ? 'Save anyway' : 'Connect anyway'}
             </button>
           )}
+          {/* In another tab: what is entered here stays. */}
+          {findings !== null && busy === null && hasDomainsAsCustomers(fields) ? (
+            <a class="button" href={routeHref('people')} target="_blank" rel="noopener">
+              Add an account with its first user
+            </a>
+          ) : null}
         </div>
       </Step>
     </form>

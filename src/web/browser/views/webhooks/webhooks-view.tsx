@@ -295,7 +295,7 @@ function NoWebhooks() {
         </a>
       </p>
       <p>
-        To try it without a receiver, run <code>hookswitch listen --port 9000</code> and add{' '}
+        To try it without a receiver, run <code class="nowrap">hookswitch listen --port 9000</code> and add{' '}
         <code>http://127.0.0.1:9000/</code>: it prints what it receives.
       </p>
     </EmptyState>
