@@ -99,7 +99,7 @@ export function PbxForm({ fields, onChange, isKnown = false, taken = [], onSaved
               {isKnown ? 'Save anyway' : 'Connect anyway'}
             </button>
           )}
-          {/* In another tab: what is entered here stays. */}
+          {/* In another tab: the entries of this form stay. */}
           {findings !== null && busy === null && hasDomainsAsCustomers(fields) ? (
             <a class="button" href={routeHref('people')} target="_blank" rel="noopener">
               Add an account with its first user
