@@ -44,7 +44,10 @@ export function pageRoutes(assets: readonly Asset[]) {
       detail: { hide: true },
     })
   }
-  return routes
+  // An address that people guess: a guide has its own on the page of all guides.
+  return routes.get('/help/:topic', ({ params, redirect }) => redirect(`/help#/${encodeURIComponent(params.topic)}`), {
+    detail: { hide: true },
+  })
 }
 
 function createHandler(asset: Asset) {

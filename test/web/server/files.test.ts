@@ -129,3 +129,8 @@ test('from the sources it is built when it is asked for', async () => {
     'text/javascript',
   ])
 })
+
+test('a guide is found by the address that people guess', async () => {
+  const { status, headers } = await fetch(`${app.url}/help/receive`, { redirect: 'manual' })
+  expect([status, headers.get('location')]).toEqual([302, '/help#/receive'])
+})
