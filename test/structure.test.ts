@@ -59,8 +59,8 @@ const MODULES: Readonly<Record<string, 'face' | 'toolbox' | readonly string[]>> 
   backups: 'face',
   alerts: 'face',
   metrics: 'face',
-  // How webhooks do, without the page: a command in process answers that, too.
-  web: ['web.ts', 'server/webhook-health.ts'],
+  // How webhooks and nodes do, without the page: a command in process answers that, too.
+  web: ['web.ts', 'server/webhook-health.ts', 'server/nodes.ts'],
   openapi: 'face',
   app: 'toolbox',
   cli: ['commands/program.ts'],

@@ -10,6 +10,7 @@ import type { Recordings } from '../recordings/recordings.ts'
 import { stateRoutes } from '../states/states.ts'
 import type { Store } from '../store/store.ts'
 import type { TemplateRenderer } from '../templates/templates.ts'
+import { type Cluster, nodeRoutes } from '../web/server/nodes.ts'
 import { webhookHealthRoutes } from '../web/server/webhook-health.ts'
 import { webhookApi } from '../webhooks/webhooks.ts'
 import type { Config } from './config.ts'
@@ -36,6 +37,8 @@ type Dependencies = {
   readonly pbxStates: Parameters<typeof pbxApi>[1]['states']
   readonly presentStates: Parameters<typeof stateRoutes>[1]
   readonly statuses: Parameters<typeof webhookHealthRoutes>[1]['statuses']
+  /** The nodes of the database; absent where the store is a folder. */
+  readonly cluster: Cluster | undefined
   readonly callsOfNumber: (accountId: number, number: string) => Promise<readonly string[]>
   /** Waits until the limits of the running service allow a request; absent where no service runs. */
   readonly reserve: Parameters<typeof deliveryApi>[1]['reserve']
@@ -68,5 +71,6 @@ export function createApi(parts: Dependencies) {
     .use(recordings.routes(auth))
     .use(pbxs.routes)
     .use(webhookHealthRoutes(auth, { store, statuses: parts.statuses, steadyUs, nowUs }))
+    .use(nodeRoutes(auth, parts.cluster, store.pbxs))
   return { routes, pbxs: pbxs.pbxs, wantedOf: deliveries.wantedOf }
 }

@@ -75,7 +75,6 @@ import {
   createDeliveryCounts,
   createLastHour,
   loadAssets,
-  nodeRoutes,
   overviewRoutes,
   pageRoutes,
   startAccountState,
@@ -531,6 +530,7 @@ async function createRoot(
     pbxStates: states,
     presentStates,
     statuses: state.statuses,
+    cluster: persistence.cluster,
     async callsOfNumber(accountId, number) {
       await refreshCalls()
       return findCallsOfNumber({ calls: store.calls, liveCalls }, accountId, number)
@@ -599,7 +599,6 @@ async function createRoot(
         nowUs: persistence.wallUs,
       }),
     )
-    .use(nodeRoutes(auth, persistence.cluster))
     .use(streamRoutes(auth, streams))
     .use(pageRoutes(await loadAssets()))
     .use(openApiRoutes(() => root.routes, version))

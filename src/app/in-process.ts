@@ -14,12 +14,13 @@ import { storedStates } from '../states/states.ts'
 import type { StatusStore } from '../store/operations/statuses.ts'
 import { newClient } from '../store/postgres/engine/client.ts'
 import { createStatusStore } from '../store/postgres/statuses.ts'
-import { openPostgresStore } from '../store/postgres/store.ts'
+import { openClusterStore, openPostgresStore } from '../store/postgres/store.ts'
 import { makeFolder } from '../store/sqlite/engine/data-folder.ts'
 import { tryLockFolder } from '../store/sqlite/engine/folder-lock.ts'
 import { openSqliteStore } from '../store/sqlite/store.ts'
 import type { Store } from '../store/store.ts'
 import { createTemplateRenderer } from '../templates/templates.ts'
+import type { Cluster } from '../web/server/nodes.ts'
 import { readReportedStatuses } from '../web/server/webhook-health.ts'
 import { createApi } from './api.ts'
 import type { Config } from './config.ts'
@@ -73,7 +74,7 @@ export async function openStoreApi({ place, readSettings, log, ...waiting }: Opt
 
 type ApiOptions = Pick<CommandSettings, 'config'> & Pick<Options, 'log'>
 
-async function createStoreApi({ store, statuses, isAlone }: Opened, { config, log }: ApiOptions) {
+async function createStoreApi({ store, cluster, isAlone }: Opened, { config, log }: ApiOptions) {
   const access = createAccess({ store, log, trustProxies: [], accountOfPbx })
   const { auth, operators } = access
   const templates = createTemplateRenderer()
@@ -109,7 +110,8 @@ async function createStoreApi({ store, statuses, isAlone }: Opened, { config, lo
       read: async () => (isAlone ? notWatched(pbxs) : readPbxStates(await store.pbxs.pbxStateList(), nowUs())),
     },
     presentStates: storedStates({ store, pbxs, nowUs }),
-    statuses: readReportedStatuses(statuses),
+    statuses: readReportedStatuses(cluster?.statuses),
+    cluster,
     callsOfNumber: (accountId, number) =>
       findCallsOfNumber({ calls: store.calls, liveCalls: () => [] }, accountId, number),
     reserve: undefined,
@@ -144,8 +146,8 @@ const notWatched = (pbxs: PbxList) =>
 
 type Opened = {
   readonly store: Store
-  /** The reports of the nodes; `undefined`: there are none. */
-  readonly statuses: Pick<StatusStore, 'webhookStatusGetMany'> | undefined
+  /** The nodes of the database with their reports; `undefined`: there are none. */
+  readonly cluster: (Cluster & { readonly statuses: StatusStore }) | undefined
   /** Whether no other process can use the store. */
   readonly isAlone: boolean
   close(): Promise<void>
@@ -160,11 +162,14 @@ async function openCommandStore(
   if (database !== undefined) {
     const store = await openPostgresStore(database, waiting)
     const client = newClient(database, { role: 'status', connections: 1, statementMs: STATUS_MS })
+    const nodes = openClusterStore(database)
+    const statuses = createStatusStore(client, { listen: () => async () => undefined })
     return {
       store,
-      statuses: createStatusStore(client, { listen: () => async () => undefined }),
+      cluster: { store: nodes, statuses, nodeId: () => undefined },
       isAlone: false,
       async close() {
+        await nodes.stop()
         await client.stop()
         await store.stop()
       },
@@ -177,7 +182,7 @@ async function openCommandStore(
     const store = openSqliteStore(join(dataPath, 'hookswitch.db'))
     return {
       store,
-      statuses: undefined,
+      cluster: undefined,
       isAlone: true,
       async close() {
         await store.stop()

@@ -1,27 +1,5 @@
-import { ownedBy, stateOfNode } from '../cluster/cluster.ts'
-import { MILLISECOND, rfc3339 } from '../lib/time.ts'
-import type { PbxState } from '../pbx/pbx.ts'
-import type { NodeRecord } from '../store/operations/cluster.ts'
+import type { Node } from '../web/web.ts'
 import { counted } from './print.ts'
-
-type ShownNode = ReturnType<typeof describeNode>
-
-type Known = { readonly nowUs: number; readonly states: ReadonlyMap<string, PbxState> }
-
-/** Returns a node as it is printed: times by the database's clock. */
-export function describeNode(node: NodeRecord, { nowUs, states }: Known) {
-  const { id, address, version, startedUs, beatUs, clockAheadUs } = node
-  const state = stateOfNode(node, nowUs)
-  const owned = ownedBy(node)
-  // A node that has just taken over a PBX has not stored how it is.
-  const pbxStates = owned.pbxs.map((name) => {
-    const { state = 'connecting', sinceUs, error = null } = states.get(name) ?? {}
-    return { name, state, since: sinceUs === undefined ? null : rfc3339(sinceUs), error }
-  })
-  const times = { since: rfc3339(startedUs), last_heard_of: rfc3339(beatUs) }
-  const clockAheadMs = clockAheadUs === null ? null : Math.round(clockAheadUs / MILLISECOND)
-  return { id, address, version, state, ...times, clock_ahead_ms: clockAheadMs, ...owned, pbx_states: pbxStates }
-}
 
 const PBX_CONDITIONS = { up: 'connected', connecting: 'connecting', down: 'not connected', refused: 'refused' } as const
 
@@ -29,7 +7,7 @@ const PBX_CONDITIONS = { up: 'connected', connecting: 'connecting', down: 'not c
 const CLOCK_TOLERATED_MS = 1_000
 
 /** Returns a node as a line that is no wider than this, with as many of its PBXs as have room; at least one. */
-export function nodeLine(node: ShownNode, width: number): string {
+export function nodeLine(node: Node, width: number): string {
   const all = lineWith(node, node.pbx_states.length)
   if (all.length <= width) return all
   let count = 0
@@ -46,10 +24,10 @@ function lineWith(
     since,
     last_heard_of: heard,
     clock_ahead_ms: aheadMs,
-    accounts,
+    account_count: accountCount,
     pbx_states: pbxs,
     maintenance,
-  }: ShownNode,
+  }: Node,
   count: number,
 ): string {
   const more = pbxs.length > count ? ` and ${pbxs.length - count} more (--json lists them)` : ''
@@ -58,7 +36,7 @@ function lineWith(
     ? `  clock ${(Math.abs(aheadMs) / 1_000).toFixed(1)} s ${aheadMs > 0 ? 'ahead of' : 'behind'} the database`
     : ''
   const owned = [
-    counted(accounts.length, 'account'),
+    counted(accountCount, 'account'),
     pbxs.length === 0 ? 'no PBX' : `PBX ${pbxs.slice(0, count).map(pbxText).join(', ')}${more}`,
     ...(maintenance ? ['maintenance'] : []),
   ]
@@ -67,6 +45,6 @@ function lineWith(
 }
 
 /** Returns a PBX as it is listed: `office (connected)`, `lab (not connected: connection refused)`. */
-function pbxText({ name, state, error }: ShownNode['pbx_states'][number]): string {
+function pbxText({ name, state, error }: Node['pbx_states'][number]): string {
   return `${name} (${PBX_CONDITIONS[state]}${error === null || state === 'up' ? '' : `: ${error}`})`
 }

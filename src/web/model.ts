@@ -149,8 +149,18 @@ export const TrafficPeriod = named(
 export type TrafficPeriod = typeof TrafficPeriod.static
 
 /** A node of several that share a database. Times are by the clock of the database. */
+const NodePbx = t.Object({
+  name: t.String({ description: 'The name of the PBX' }),
+  state: t.UnionEnum(PBX_STATES, { default: undefined, description: 'Whether the node is connected to it' }),
+  since: t.Union([t.String({ format: 'date-time' }), t.Null()], {
+    description: 'Since when; `null`: the node has just taken it over',
+  }),
+  error: t.Union([t.String(), t.Null()], { description: 'Why the node is not connected' }),
+})
+
 export const Node = t.Object(
   {
+    id: t.String({ description: 'Its id, another one after each start' }),
     address: t.String({ description: 'The URL at which it answers' }),
     version: t.String({ description: 'The version of its program' }),
     state: t.UnionEnum(NODE_STATES, {
@@ -161,9 +171,13 @@ export const Node = t.Object(
     }),
     since: t.String({ format: 'date-time', description: 'When it joined' }),
     last_heard_of: t.String({ format: 'date-time', description: 'When it last showed that it is alive' }),
+    clock_ahead_ms: t.Union([Type.Integer(), t.Null()], {
+      description: 'How far its clock is ahead of that of the database; `null`: not known',
+    }),
     account_count: Type.Integer({ minimum: 0, description: 'How many accounts it owns: it sends their deliveries' }),
     accounts: t.Array(t.String(), { description: 'The names of these accounts, the first 100' }),
     pbxs: t.Array(t.String(), { description: 'The names of the PBXs that it owns: it watches them' }),
+    pbx_states: t.Array(NodePbx, { description: 'These PBXs, each with its state' }),
     maintenance: t.Boolean({ description: 'Whether it deletes the old records of all nodes' }),
     answers: t.Boolean({ description: 'Whether it is the node that answers this request' }),
   },

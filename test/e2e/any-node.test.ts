@@ -70,7 +70,7 @@ describe.skipIf(POSTGRES_MISSING !== undefined)('any of two nodes', () => {
       cleaning.defer(async () => void (await app.stop()))
       return app
     }
-    const nodes = async (): Promise<{ address: string; accounts: number[]; pbxs: string[]; maintenance: boolean }[]> =>
+    const nodes = async (): Promise<{ address: string; accounts: string[]; pbxs: string[]; maintenance: boolean }[]> =>
       JSON.parse((await run(['nodes', '--json'], { cwd: folder.path, env })).stdout)
     owner = await start()
     await until('the first owns all', async () => {

@@ -3,18 +3,23 @@ import { type AuthService, adminGuard } from '../../auth/auth.ts'
 import { ownedBy, stateOfNode } from '../../cluster/cluster.ts'
 import { accepts } from '../../http/accepts.ts'
 import { responses, success } from '../../http/envelope.ts'
-import { rfc3339 } from '../../lib/time.ts'
+import { MILLISECOND, rfc3339 } from '../../lib/time.ts'
+import { type PbxState, readPbxStates } from '../../pbx/pbx.ts'
 import type { ClusterStore } from '../../store/operations/cluster.ts'
+import type { PbxStore } from '../../store/operations/pbxs.ts'
 import type { StatusStore } from '../../store/operations/statuses.ts'
 import { Node } from '../model.ts'
 import { createFreshReader } from './fresh-reader.ts'
 
-/** The nodes that share the database of this one. */
-type Cluster = {
+/** The nodes that share a database. */
+export type Cluster = {
   readonly store: Pick<ClusterStore, 'nodeList' | 'clockGet'>
   readonly statuses: Pick<StatusStore, 'accountListByNode'>
-  readonly nodeId: () => string
+  /** Returns the id of the node that answers; `undefined`: a command answers itself. */
+  readonly nodeId: () => string | undefined
 }
+
+type Sources = { readonly cluster: Cluster; readonly pbxs: Pick<PbxStore, 'pbxStateList'> }
 
 /** Many pages may be open. */
 const FRESH_MS = 1_000
@@ -24,8 +29,8 @@ const MAX_ACCOUNTS = 100
  * Creates `GET /node`, for administrators: the nodes, and the accounts and PBXs that each owns. Without a cluster the
  * list is empty.
  */
-export function nodeRoutes(auth: AuthService, cluster: Cluster | undefined) {
-  const nodesOf = createFreshReader(FRESH_MS, readNodes)
+export function nodeRoutes(auth: AuthService, cluster: Cluster | undefined, pbxs: Sources['pbxs']) {
+  const nodesOf = createFreshReader(FRESH_MS, (of: Cluster) => readNodes({ cluster: of, pbxs }))
   return new Elysia({ name: 'nodes', normalize: false })
     .use(accepts)
     .use(adminGuard(auth))
@@ -41,26 +46,37 @@ export function nodeRoutes(auth: AuthService, cluster: Cluster | undefined) {
     })
 }
 
-async function readNodes({ store, statuses, nodeId }: Cluster): Promise<Node[]> {
-  const [nodes, databaseUs, named] = await Promise.all([
+async function readNodes({ cluster: { store, statuses, nodeId }, pbxs }: Sources): Promise<Node[]> {
+  const [nodes, databaseUs, named, pbxStates] = await Promise.all([
     store.nodeList(),
     store.clockGet(),
     statuses.accountListByNode(MAX_ACCOUNTS),
+    pbxs.pbxStateList(),
   ])
   const accountsOf = Map.groupBy(named, ({ node }) => node)
+  const states = readPbxStates(pbxStates, databaseUs)
   return nodes.map((node) => {
-    const { accounts, pbxs, maintenance } = ownedBy(node)
+    const owned = ownedBy(node)
     return {
+      id: node.id,
       address: node.address,
       version: node.version,
       state: stateOfNode(node, databaseUs),
       since: rfc3339(node.startedUs),
       last_heard_of: rfc3339(node.beatUs),
-      account_count: accounts.length,
-      accounts: accounts.length === 0 ? [] : (accountsOf.get(node.id) ?? []).map(({ account }) => account),
-      pbxs,
-      maintenance,
+      clock_ahead_ms: node.clockAheadUs === null ? null : Math.round(node.clockAheadUs / MILLISECOND),
+      account_count: owned.accounts.length,
+      accounts: owned.accounts.length === 0 ? [] : (accountsOf.get(node.id) ?? []).map(({ account }) => account),
+      pbxs: owned.pbxs,
+      pbx_states: owned.pbxs.map((name) => stateOfPbx(name, states.get(name))),
+      maintenance: owned.maintenance,
       answers: node.id === nodeId(),
     }
   })
+}
+
+/** A node that has just taken over a PBX has not stored how it is. */
+function stateOfPbx(name: string, known: PbxState | undefined): Node['pbx_states'][number] {
+  if (known === undefined) return { name, state: 'connecting', since: null, error: null }
+  return { name, state: known.state, since: rfc3339(known.sinceUs), error: known.error }
 }

@@ -22,7 +22,7 @@ describe.skipIf(POSTGRES_MISSING !== undefined)('nodes on a database', () => {
         cwd: folder.path,
       })
       expect([code, stderr]).toEqual([0, ''])
-      const list: { address: string; state: string; accounts: number[]; pbxs: string[]; maintenance: boolean }[] =
+      const list: { address: string; state: string; accounts: string[]; pbxs: string[]; maintenance: boolean }[] =
         JSON.parse(stdout)
       return list.map(({ address, state, accounts, pbxs, maintenance }) => ({
         address,
@@ -35,7 +35,7 @@ describe.skipIf(POSTGRES_MISSING !== undefined)('nodes on a database', () => {
     expect(await nodes()).toEqual([])
     const pbx = ['--pbx', 'ami://any:any@127.0.0.1:1?name=office']
     const app = await startServe({ cwd: folder.path, args: ['--database-url', database.url, ...pbx] })
-    const all = { accounts: [1], pbxs: ['office'], maintenance: true }
+    const all = { accounts: ['default'], pbxs: ['office'], maintenance: true }
     await until('it owns all', async () => (await nodes())[0]?.maintenance === true)
     expect(await nodes()).toEqual([{ address: app.url, state: 'up', ...all }])
     const printed = async () => (await run(['nodes', '--database-url', database.url], { cwd: folder.path })).stdout
@@ -56,9 +56,11 @@ const shown = (pbxs: number): Parameters<typeof nodeLine>[0] => ({
   since: 'S',
   last_heard_of: 'H',
   clock_ahead_ms: -30_040,
-  accounts: [1],
+  account_count: 1,
+  accounts: ['default'],
   pbxs: [],
   maintenance: true,
+  answers: false,
   pbx_states: Array.from({ length: pbxs }, (_, at) => ({
     name: `pbx-${at}`,
     state: 'refused' as const,

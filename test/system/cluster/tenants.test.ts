@@ -160,7 +160,7 @@ for (const [kind, scheme, tenants] of SHARED)
       cleanups.unshift(() => node.stop('SIGKILL'))
       nodes.push(node)
     }
-    const owners = async (): Promise<{ address: string; accounts: number[]; pbxs: string[] }[]> =>
+    const owners = async (): Promise<{ address: string; accounts: string[]; pbxs: string[] }[]> =>
       JSON.parse((await run(['nodes', '--json', '--database-url', url], { cwd: folder.path })).stdout)
     /** Returns the node that watches the PBX and one that does not, as soon as both own accounts. */
     async function roles() {

@@ -49,8 +49,8 @@ describe.skipIf(POSTGRES_MISSING !== undefined)('with two nodes', () => {
   async function roles(): Promise<{ owner: RunningApp; other: RunningApp }> {
     for (;;) {
       const { stdout } = await run(['nodes', '--json', '--database-url', url], { cwd: folder.path })
-      const list: { address: string; accounts: number[] }[] = JSON.parse(stdout)
-      const address = list.find(({ accounts }) => accounts.includes(1))?.address
+      const list: { address: string; accounts: string[] }[] = JSON.parse(stdout)
+      const address = list.find(({ accounts }) => accounts.includes('default'))?.address
       const owner = nodes.find((node) => node.url === address)
       const other = nodes.find((node) => node.url !== address)
       if (owner !== undefined && other !== undefined) return { owner, other }
