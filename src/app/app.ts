@@ -586,7 +586,7 @@ async function createRoot(
       ),
     )
     .use(contactRoutes({ auth, contacts: contacts.service, audit }))
-    .use(callRoutes(auth, store.calls, recordings.addUrls))
+    .use(callRoutes(auth, store, recordings.addUrls))
     .use(originateRoutes({ auth, calls: madeCalls, audit, usersMayCall: config.usersMayCall }))
     .use(eventRoutes(auth, eventReader))
     .use(

@@ -4,7 +4,6 @@ import { SETTINGS } from '../app/settings.ts'
 import { hasCertificates } from '../lib/certificate-file.ts'
 import { Fault } from '../lib/fault.ts'
 import { openPostgresStore } from '../store/postgres/store.ts'
-import { makeFolder } from '../store/sqlite/engine/data-folder.ts'
 import { asStoreFault } from '../store/sqlite/engine/store-fault.ts'
 import { openSqliteStore } from '../store/sqlite/store.ts'
 import type { Store } from '../store/store.ts'
@@ -28,22 +27,6 @@ export const storePlaceOf = ({ data, databaseUrl }: StoreFlags): StorePlace => (
   dataPath: data,
   database: SETTINGS.database.read(databaseUrl, { canRead: hasCertificates }),
 })
-
-/** Opens the store for one piece of work, also beside a running service; creates it if it does not exist. */
-export async function withStore<Result>(flags: StoreFlags, work: (store: Store) => Promise<Result>): Promise<Result> {
-  const { dataPath, database } = storePlaceOf(flags)
-  if (database === undefined) makeFolder(dataPath)
-  const path = join(dataPath, 'hookswitch.db')
-  const store =
-    database === undefined ? openSqliteStore(path) : await openPostgresStore(database, { onWaiting, onSilence })
-  try {
-    return await work(store)
-  } catch (error) {
-    throw database === undefined ? asStoreFault(error, path) : error
-  } finally {
-    await store.stop()
-  }
-}
 
 /**
  * Checks that there is a store at a path.
@@ -78,5 +61,13 @@ export async function withExistingStore<Result>(
   const { dataPath, database } = storePlaceOf(flags)
   const path = join(dataPath, 'hookswitch.db')
   if (database === undefined) requireStore(path)
-  return withStore(flags, work)
+  const store =
+    database === undefined ? openSqliteStore(path) : await openPostgresStore(database, { onWaiting, onSilence })
+  try {
+    return await work(store)
+  } catch (error) {
+    throw database === undefined ? asStoreFault(error, path) : error
+  } finally {
+    await store.stop()
+  }
 }

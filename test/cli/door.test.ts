@@ -1,8 +1,8 @@
-import { afterAll, describe, expect, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { chmodSync, existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { lockFolder } from '../../src/store/sqlite/engine/folder-lock.ts'
-import { EXECUTABLE, emptyFolder, run, startServe } from '../help/app.ts'
+import { EXECUTABLE, emptyFolder, type RunningApp, run, startServe } from '../help/app.ts'
 import { addUser, ask, logIn, PASSWORD } from '../help/client.ts'
 import { migratedDatabase, POSTGRES_MISSING } from '../help/postgres.ts'
 
@@ -86,10 +86,53 @@ describe('beside a running service', () => {
   })
 })
 
-const control = async (cwd: string, path: string) => {
-  const response = await fetch(`http://control${path}`, { unix: join(cwd, SOCKET) })
-  return (await response.json()) as { result: unknown }
-}
+const askControl = (cwd: string, path: string) => fetch(`http://control${path}`, { unix: join(cwd, SOCKET) })
+const control = async (cwd: string, path: string) => (await (await askControl(cwd, path)).json()) as { result: unknown }
+
+describe('every account', () => {
+  const cwd = newFolder()
+  let app: RunningApp
+  let token: string
+  beforeAll(async () => {
+    app = await startServe({ cwd })
+    await addUser(cwd, 'a@example.com')
+    token = await logIn(app, 'a@example.com')
+  })
+  afterAll(async () => {
+    await app.stop()
+  })
+
+  const LISTS = ['/call', '/integration/delivery', '/phone', '/trunk', '/agent', '/queue']
+  test.each(LISTS)('is listed by %s?account=*, by the socket alone', async (path) => {
+    const response = await askControl(cwd, `${path}?account=*`)
+    expect(await response.json()).toMatchObject({ status: 'success' })
+    // By the port the parameter is unknown: it is refused, or changes nothing.
+    const { status, body } = await ask(app, 'GET', `${path}?account=*`, { token })
+    expect(status === 422 || Bun.deepEquals(body, (await ask(app, 'GET', path, { token })).body)).toBe(true)
+  })
+
+  test.each([
+    '/call/00000000-0000-4000-8000-000000000000',
+    '/event',
+    '/integration/webhook',
+    '/integration/webhook/options',
+    '/integration/webhook/health',
+    '/integration/contacts',
+    '/overview',
+  ])('%s?account=* does not exist', async (path) => {
+    const asked = await askControl(cwd, `${path}?account=*`)
+    const { message } = (await asked.json()) as { message: string }
+    expect([asked.status, message]).toEqual([404, 'There is no such path for all accounts: name one with ?account=.'])
+  })
+})
+
+test('nodes are those of a database: a service with a folder of its own is a single one', async () => {
+  const cwd = newFolder()
+  const app = await startServe({ cwd })
+  const { code, stdout } = await run(['nodes', '--control', SOCKET], { cwd })
+  expect([code, stdout]).toEqual([0, 'The service has a folder of its own: it is a single node.\n'])
+  await app.stop()
+})
 
 describe('where there can be no socket', () => {
   test.each([
@@ -143,6 +186,8 @@ describe.skipIf(POSTGRES_MISSING !== undefined)('a folder beside a database', ()
     const env = { HOOKSWITCH_DATA: 'data', HOOKSWITCH_DATABASE_URL: NOWHERE }
     expect((await run(['user', 'list'], { cwd, env })).stdout).toContain('a@example.com')
     expect(readdirSync(join(cwd, 'data')).toSorted()).toEqual(['control.sock', 'lock'])
+    const ofNode = await run(['nodes', '--json', ...store(NOWHERE)], { cwd })
+    expect(JSON.parse(ofNode.stdout)).toMatchObject([{ address: node.url, state: 'up', answers: true }])
     // Without a folder a command answers itself.
     expect((await users(cwd, '--database-url', database.url)).stdout).toContain('a@example.com')
     const second = await startServe({ cwd, args: store(database.url) })

@@ -2,6 +2,7 @@ import { type AnyElysia, Elysia } from 'elysia'
 import type { Audit } from '../../src/auth/audit.ts'
 import { createClientOf } from '../../src/auth/client-address.ts'
 import type { UserType } from '../../src/auth/model.ts'
+import { createOperators } from '../../src/auth/operators.ts'
 import { type AuthService, createAuthService } from '../../src/auth/service.ts'
 import { newToken, tokenHash } from '../../src/auth/token.ts'
 import { faults } from '../../src/http/fault-handler.ts'
@@ -14,8 +15,18 @@ export const SILENT_AUDIT: Audit = { clientOf: createClientOf([]), note: async (
 
 /** Some routes on a port of their own, behind the same hooks as in the service. */
 export async function startApi({ accounts }: Pick<Store, 'accounts'>, routes: (auth: AuthService) => AnyElysia) {
-  const auth = createAuthService({ accounts })
-  return startRoutes({ accounts }, auth, [routes(auth)])
+  const operators = createOperators()
+  const auth = createAuthService({ accounts, operators })
+  const api = startRoutes({ accounts }, auth, [routes(auth)])
+  return {
+    ...api,
+    /** Asks as the operator of the machine does, by the control socket. */
+    async asOperator(path: string, headers: Record<string, string> = {}): Promise<Response> {
+      const request = new Request(`http://control${path}`, { headers })
+      operators.admit(request)
+      return await api.handle(request)
+    },
+  }
 }
 
 /** The same with a given service for users and tokens. */

@@ -98,7 +98,7 @@ beforeAll(async () => {
     pbxs: { places: () => pbxs, placesOfSettings: () => [], deleteRemoved: async () => undefined },
   })
   api = await startApi(store, (auth) =>
-    new Elysia().use(callRoutes(auth, store.calls, recordings.addUrls)).use(recordings.routes(auth)),
+    new Elysia().use(callRoutes(auth, store, recordings.addUrls)).use(recordings.routes(auth)),
   )
   token = await api.logIn('default')
   strangers = await api.logIn('another')

@@ -26,10 +26,12 @@ const columns = (): readonly Column[] => {
   return known
 }
 
-export const csvHead = (): string => csvLine(['pbx', ...columns().map(({ name }) => name)])
+/** Returns the line of names: those of columns before the call's own, then the call's. */
+export const csvHead = (before: readonly string[]): string => csvLine([...before, ...columns().map(({ name }) => name)])
 
-export function csvOf(call: Call, pbx: string | null): string {
-  return csvLine([pbx ?? '', ...columns().map(({ path }) => textOf(path.reduce<unknown>(valueAt, call)))])
+/** Returns the line of a call, with the cells before its own. */
+export function csvOf(before: readonly string[], call: Call): string {
+  return csvLine([...before, ...columns().map(({ path }) => textOf(path.reduce<unknown>(valueAt, call)))])
 }
 
 const valueAt = (value: unknown, key: string): unknown =>

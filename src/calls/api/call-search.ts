@@ -25,25 +25,29 @@ export type CallSearch = {
   readonly untilUs?: number | undefined
 }
 
-type Calls = Pick<CallStore, 'callScan' | 'callGetMany' | 'callListToCallBack'>
+export type Calls = Pick<CallStore, 'callScan' | 'callGetMany' | 'callListToCallBack'>
 
 /** A call with all its facts. */
 type Row = Omit<CallFactsRow, 'who'> & CallFacts
 
 /** A page looks at no more calls than this: it may then be shorter than its limit, and the cursor goes on. */
-const MAX_EXAMINED = 20_000
+export const MAX_EXAMINED = 20_000
 /** Some milliseconds of work. */
 const PART = 500
 /** The numbers that are counted; the last one means "or more". */
 export const MAX_COUNTED = 10_000
 
-type Found = { readonly ids: readonly string[]; readonly next: CallPosition | null }
+type Found = { readonly found: readonly CallPosition[]; readonly next: CallPosition | null }
 type PageQuery = { readonly accountId: number; readonly search: CallSearch; readonly after: CallPosition | undefined }
 
-/** Returns the ids of a page, and where the next one begins. */
+/** Returns the calls of a page, and where the next one begins. */
 export async function findCalls(
   calls: Calls,
-  { limit, ...query }: PageQuery & { readonly limit: number },
+  {
+    limit,
+    maxExamined = MAX_EXAMINED,
+    ...query
+  }: PageQuery & { readonly limit: number; readonly maxExamined?: number },
 ): Promise<Found> {
   const found: CallPosition[] = []
   let examined = 0
@@ -52,14 +56,13 @@ export async function findCalls(
     found.push(...matching)
     if (found.length > limit || (found.length === limit && isEnd)) {
       const shown = found.slice(0, limit)
-      return { ids: shown.map(({ id }) => id), next: found.length > limit ? (shown.at(-1) ?? null) : null }
+      return { found: shown, next: found.length > limit ? (shown.at(-1) ?? null) : null }
     }
     const last = rows.at(-1)
     if (isEnd || last === undefined) break
-    if (examined >= MAX_EXAMINED)
-      return { ids: found.map(({ id }) => id), next: { savedUs: last.savedUs, id: last.id } }
+    if (examined >= maxExamined) return { found, next: { savedUs: last.savedUs, id: last.id } }
   }
-  return { ids: found.map(({ id }) => id), next: null }
+  return { found, next: null }
 }
 
 /** Yields the ids of all calls that match, a part at a time. */

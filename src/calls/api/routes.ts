@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import { Elysia, t } from 'elysia'
-import { type AuthService, guard } from '../../auth/auth.ts'
+import { type AuthService, ofOneAccount, scopeGuard } from '../../auth/auth.ts'
 import { Call, CallRecord } from '../../events/bodies.ts'
 import { CALL_RESULTS, DIRECTIONS } from '../../events/enums.ts'
 import { readCallRecord, readPbx } from '../../events/stored-json.ts'
@@ -12,10 +12,12 @@ import { described, named, UUID } from '../../lib/api-schema.ts'
 import { Fault } from '../../lib/fault.ts'
 import { nextTurn } from '../../lib/slices.ts'
 import { parseTime } from '../../lib/time.ts'
-import type { CallFilter, CallRow } from '../../store/operations/calls.ts'
+import type { AccountRecord } from '../../store/operations/accounts.ts'
+import type { CallFilter, CallPosition, CallRow } from '../../store/operations/calls.ts'
 import type { Store } from '../../store/store.ts'
 import { csvHead, csvOf } from './call-csv.ts'
 import { type CallSearch, countCalls, findAllCalls, findCalls, MAX_COUNTED } from './call-search.ts'
+import { findCallsOfAll } from './call-search-of-all.ts'
 
 const JSON_HEADERS = { 'content-type': 'application/json' }
 /** Records have some kilobytes each: reading more at once would hold up others. */
@@ -111,19 +113,21 @@ const Query = t.Object({
 type AddUrls = (record: CallRecord) => Promise<CallRecord>
 
 type Calls = Store['calls']
+type Sources = Pick<Store, 'calls' | 'accounts'>
 
 /** Creates the routes for the call records of the account, ordered by the time when they were saved. */
-export function callRoutes(auth: AuthService, calls: Calls, addUrls: AddUrls = async (record) => record) {
+export function callRoutes(auth: AuthService, store: Sources, addUrls: AddUrls = async (record) => record) {
+  const { calls } = store
   return new Elysia({ name: 'calls', normalize: false })
     .use(acceptsAlso('text/csv'))
-    .use(guard(auth))
+    .use(scopeGuard(auth))
     .get(
       '/call',
-      async ({ accountId, query, headers, request, server }) => {
-        if (wantsCsv(headers.accept)) return csvResponse(calls, accountId, query)
+      async ({ scope, query, headers, request, server }) => {
+        if (wantsCsv(headers.accept)) return csvResponse(store, scope, query)
         // All calls are read, in small parts.
-        if (query.counts === 'true') server?.timeout(request, COUNTED_WITHIN_S)
-        const found = await page(calls, accountId, query)
+        if (query.counts === 'true' || scope === null) server?.timeout(request, COUNTED_WITHIN_S)
+        const found = scope === null ? await pageOfAll(store, query) : await page(calls, scope, query)
         return Response.json(success(found, 'These are the calls.'), { headers: JSON_HEADERS })
       },
       {
@@ -141,8 +145,8 @@ export function callRoutes(auth: AuthService, calls: Calls, addUrls: AddUrls = a
     )
     .get(
       '/call/:id',
-      async ({ accountId, params }) => {
-        const stored = await calls.callGet(accountId, params.id)
+      async ({ scope, params }) => {
+        const stored = await calls.callGet(ofOneAccount(scope), params.id)
         if (stored === undefined) throw new Fault('not_found', 'There is no record of a call with this id.')
         const record = await addUrls(readCallRecord(stored))
         return success({ pbx: readPbx(stored), ...record }, 'This is the record of the call.')
@@ -197,9 +201,51 @@ async function listed(calls: Calls, accountId: number, query: Asked, limit: numb
 /** Returns a page of any other filter. */
 async function searched(calls: Calls, accountId: number, query: Asked, limit: number): Promise<Page> {
   const after = positionOf(query.cursor)
-  const { ids, next } = await findCalls(calls, { accountId, search: searchOf(query), after, limit })
-  const rows = await calls.callGetMany({ accountId, ids })
+  const { found, next } = await findCalls(calls, { accountId, search: searchOf(query), after, limit })
+  const rows = await calls.callGetMany({ accountId, ids: found.map(({ id }) => id) })
   return { items: rows.map(listedCall), next_cursor: next === null ? null : writeCursor([next.savedUs, next.id]) }
+}
+
+/** Returns a page of the calls of all accounts, each with its account. */
+async function pageOfAll(store: Sources, query: Asked) {
+  const accounts = await store.accounts.accountList()
+  const search = searchOf(query)
+  const after = positionOf(query.cursor)
+  const { rows, next } = await readPageOfAll(store.calls, { accounts, search, after, limit: query.limit ?? PAGE_SIZE })
+  const items = rows.map(({ account, ...row }) => ({ account, ...listedCall(row) }))
+  const found = { items, next_cursor: next === null ? null : writeCursor([next.savedUs, next.id]) }
+  if (query.counts !== 'true') return found
+  const counted: CallCounts[] = []
+  for (const { id } of accounts) counted.push(await countCalls(store.calls, id, search))
+  return { ...found, counts: sumOf(counted) }
+}
+
+type PageOfAll = Omit<Parameters<typeof findCallsOfAll>[1], 'accountIds'> & {
+  readonly accounts: readonly AccountRecord[]
+}
+
+async function readPageOfAll(calls: Calls, { accounts, ...query }: PageOfAll) {
+  const { found, next } = await findCallsOfAll(calls, { accountIds: accounts.map(({ id }) => id), ...query })
+  const names = new Map(accounts.map(({ id, name }) => [id, name]))
+  const byId = new Map<string, CallRow & { readonly account: string }>()
+  for (const [accountId, ofAccount] of Map.groupBy(found, (call) => call.accountId)) {
+    const rows = await calls.callGetMany({ accountId, ids: ofAccount.map(({ id }) => id) })
+    for (const row of rows) byId.set(row.id, { ...row, account: names.get(accountId) ?? '' })
+  }
+  return { rows: found.flatMap(({ id }) => byId.get(id) ?? []), next }
+}
+
+type CallCounts = Awaited<ReturnType<typeof countCalls>>
+
+/** Returns the sums of counts, up to the number that means "or more". */
+function sumOf(counted: readonly CallCounts[]): CallCounts {
+  const sum = { all: 0, missed: 0, to_call_back: 0, answered: 0, voicemail: 0, not_reached: 0 }
+  for (const name of Object.keys(sum) as (keyof typeof sum)[])
+    sum[name] = Math.min(
+      MAX_COUNTED,
+      counted.reduce((total, counts) => total + counts[name], 0),
+    )
+  return sum
 }
 
 const listedCall = ({ record }: CallRow): typeof ListedCall.static => ({
@@ -235,29 +281,45 @@ const isSimple = ({ pbx: ofPbx, missed, result, extension, q, toCallBack, notRea
 const wantsCsv = (accept: string | undefined): boolean => /\btext\/csv\b/i.test(accept ?? '')
 
 /** Sends all calls that match, a part at a time, as fast as the client reads. */
-function csvResponse(calls: Calls, accountId: number, query: Asked): Response {
-  async function* lines(): AsyncGenerator<Uint8Array> {
-    const encoder = new TextEncoder()
-    yield encoder.encode(csvHead())
-    for await (const ids of findAllCalls(calls, { accountId, search: searchOf(query) })) {
-      for (let at = 0; at < ids.length; at += CSV_AT_ONCE) {
-        const rows = await calls.callGetMany({ accountId, ids: ids.slice(at, at + CSV_AT_ONCE) })
-        yield encoder.encode(rows.map(({ record }) => csvOf(readCallRecord(record).call, readPbx(record))).join(''))
-        await nextTurn()
-      }
-    }
-  }
+function csvResponse(store: Sources, scope: number | null, query: Asked): Response {
+  const lines = scope === null ? csvOfAll(store, query) : csvOfAccount(store.calls, scope, query)
   const headers = { 'content-type': 'text/csv; charset=utf-8; header=present', 'cache-control': 'no-store' }
-  const all = lines()
+  const encoder = new TextEncoder()
   const body = new ReadableStream<Uint8Array>({
     async pull(controller) {
-      const next = await all.next()
+      const next = await lines.next()
       if (next.done === true) controller.close()
-      else controller.enqueue(next.value)
+      else controller.enqueue(encoder.encode(next.value))
     },
-    cancel: () => void all.return(undefined),
+    cancel: () => void lines.return(undefined),
   })
   return new Response(body, { headers })
+}
+
+async function* csvOfAccount(calls: Calls, accountId: number, query: Asked): AsyncGenerator<string> {
+  yield csvHead(['pbx'])
+  for await (const ids of findAllCalls(calls, { accountId, search: searchOf(query) })) {
+    for (let at = 0; at < ids.length; at += CSV_AT_ONCE) {
+      const rows = await calls.callGetMany({ accountId, ids: ids.slice(at, at + CSV_AT_ONCE) })
+      yield rows.map(({ record }) => csvOf([readPbx(record) ?? ''], readCallRecord(record).call)).join('')
+      await nextTurn()
+    }
+  }
+}
+
+async function* csvOfAll({ calls, accounts: { accountList } }: Sources, query: Asked): AsyncGenerator<string> {
+  yield csvHead(['account', 'pbx'])
+  const search = searchOf(query)
+  const accounts = await accountList()
+  for (let after: CallPosition | undefined; ; ) {
+    const { rows, next } = await readPageOfAll(calls, { accounts, search, after, limit: CSV_AT_ONCE })
+    yield rows
+      .map(({ account, record }) => csvOf([account, readPbx(record) ?? ''], readCallRecord(record).call))
+      .join('')
+    if (next === null) return
+    after = next
+    await nextTurn()
+  }
 }
 
 function positionOf(cursor: string | undefined) {

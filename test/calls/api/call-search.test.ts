@@ -84,7 +84,7 @@ for (const engine of ENGINES)
     beforeAll(async () => {
       opened = await engine.open()
       const { store } = opened
-      api = await startApi(store, (auth) => callRoutes(auth, store.calls))
+      api = await startApi(store, (auth) => callRoutes(auth, store))
       mine = await api.logIn('default')
       foreign = await api.logIn('another')
       await store.calls.batchStore(batch({ saved: CALLS }))
@@ -193,6 +193,40 @@ for (const engine of ENGINES)
       expect((await (await ask({}, 'text/csv', foreign)).text()).split('\r\n')).toHaveLength(2)
     })
 
+    test('the operator of the machine sees those of all accounts together, each with its account', async () => {
+      const accountId = (await opened.store.accounts.accountGetId('another')) ?? 0
+      const theirs = saved('theirs', 'shop', { from: outside('0306'), result: 'answered', answered_by: ben })
+      await opened.store.calls.batchStore(batch({ accountId, saved: [theirs] }))
+      const listed = async (query: string, accept = 'application/json') =>
+        await api.asOperator(`/call?account=*${query}`, { accept })
+      type Listed = Omit<Page, 'items'> & { items: { account: string; id: string }[] }
+      const pageOfAll = async (query: string): Promise<Listed> => (await (await listed(query)).json()).result
+
+      const { items, counts } = await pageOfAll('&counts=true')
+      expect(items.map(({ account, id }) => `${account} ${id}`)).toEqual([
+        'another theirs',
+        ...newestFirst.map((id) => `default ${id}`),
+      ])
+      expect(counts).toEqual({ all: 9, missed: 3, to_call_back: 1, answered: 4, voicemail: 1, not_reached: 1 })
+      const { next_cursor } = await pageOfAll('&limit=1')
+      const second = await pageOfAll(`&limit=1&result=answered&cursor=${next_cursor}`)
+      expect(second.items.map(({ account, id }) => [account, id])).toEqual([['default', 'inside']])
+
+      const [head = '', ...lines] = (await (await listed('&result=answered', 'text/csv')).text()).split('\r\n')
+      expect(head).toStartWith('account,pbx,call_id,')
+      expect(lines.map((line) => line.split(',').slice(0, 3).join(' '))).toEqual([
+        'another shop theirs',
+        'default branch inside',
+        'default office again',
+        'default office back',
+        '',
+      ])
+      expect((await listed('&limit=0')).status).toBe(422)
+      expect((await api.asOperator('/call/theirs?account=*')).status).toBe(404)
+      const own = await (await ask({ account: '*' }, undefined, foreign)).json()
+      expect(own.result.items.map(({ id }: { id: string }) => id)).toEqual(['theirs'])
+    })
+
     test('CSV has all calls that match, whatever the limit, with the names of the columns first', async () => {
       const response = await ask({ pbx: 'office', limit: '1' }, 'text/csv')
       expect([response.status, response.headers.get('content-type')]).toEqual([
@@ -245,7 +279,7 @@ for (const engine of ENGINES)
         (await calls.callScan(scan)).map((row) => ({ ...row, pbx: null, result: null, missed: false, who: null }))
       const query = { accountId: 1, after: undefined, limit: 9 }
       const ids = async (search: Parameters<typeof findCalls>[1]['search']) =>
-        (await findCalls({ ...calls, callScan }, { ...query, search })).ids
+        (await findCalls({ ...calls, callScan }, { ...query, search })).found.map(({ id }) => id)
       expect(await ids({ pbx: 'office', missed: true, extension: '101' })).toEqual(['missed'])
       expect(await ids({ toCallBack: true })).toEqual(['missed'])
     })
@@ -282,9 +316,9 @@ test('a page looks at 20,000 calls at most: then it is shorter, and the next one
   let after: { savedUs: number; id: string } | undefined
   do {
     read = 0
-    const { ids, next } = await findCalls(calls, { accountId: 1, search: { pbx: 'old' }, after, limit: 50 })
+    const { found, next } = await findCalls(calls, { accountId: 1, search: { pbx: 'old' }, after, limit: 50 })
     expect(read).toBeLessThanOrEqual(20_000)
-    pages.push(ids)
+    pages.push(found.map(({ id }) => id))
     after = next ?? undefined
   } while (after !== undefined)
   expect(pages).toEqual([[], [], ['1']])

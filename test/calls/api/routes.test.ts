@@ -41,7 +41,7 @@ let token: string
 
 beforeAll(async () => {
   store = openStore(join(folder.path, 'hookswitch.db'))
-  api = await startApi(store, (auth) => callRoutes(auth, store.calls))
+  api = await startApi(store, (auth) => callRoutes(auth, store))
   token = await api.logIn('default')
   await api.logIn('another')
   const put = (accountId: number, some: SavedCall[]) => store.calls.batchStore(batch({ accountId, saved: some }))
