@@ -98,3 +98,24 @@ describe.each(['json2', 'rpc'] as const)('the activity for a missed call (%s)', 
     stub.stop()
   })
 })
+
+describe.each(['json2', 'rpc'] as const)('the deadline of the activity for a missed call (%s)', (version) => {
+  const { events: missed } = situationOf('asterisk/c-inbound-no-answer')
+  // Half past two of the next day in Tashkent, half past four of the same one in New York.
+  const late = missed.map((event): CallEvent => {
+    const { data } = event.body
+    const call = { ...data.call, ended_at: '2026-11-20T21:30:00.000Z' }
+    return { ...event, body: { ...event.body, data: { ...data, call } } as CallEvent['body'] }
+  })
+  test.each([
+    ['UTC, if nothing else is said', {}, '2026-11-20'],
+    ['Tashkent', { timezone: 'Asia/Tashkent' }, '2026-11-21'],
+    ['New York', { timezone: 'America/New_York' }, '2026-11-20'],
+  ])('is the day in %s', async (_, zone, day) => {
+    const stub = startOdoo(version)
+    const parameters = { ...stub.parameters, users: {}, ...zone }
+    const { failures } = await runPreset({ preset: ODOO, parameters, webhookUrl: stub.url, events: late })
+    expect([failures, stub.deadlines()]).toEqual([[], [day]])
+    stub.stop()
+  })
+})

@@ -260,6 +260,9 @@ export function startOdoo(version: 'json2' | 'rpc' = 'json2', known: readonly Pa
     ...stub,
     /** Returns how many activities are open. */
     activities: (): number => [...records.values()].filter(({ model }) => model === 'mail.activity').length,
+    /** Returns the deadline of each open activity. */
+    deadlines: (): unknown[] =>
+      [...records.values()].filter(({ model }) => model === 'mail.activity').map(({ row }) => row.date_deadline),
     /** Deletes the contacts that were created, and what hangs on them, as a user would. */
     deleteContacts(): void {
       const ids = partners().map(({ id }) => String(id))

@@ -65,3 +65,23 @@ test('while a reason follows the other the lists come less and less often, then 
   // Pauses of a test may be longer than the most that is usual.
   expect(createGrowingPause(100, 60).next(true)).toBe(100)
 })
+
+test('while reasons do not end, the channels are requested less and less often', async () => {
+  const beganMs: number[] = []
+  const resync = createResync({
+    async snapshot() {
+      beganMs.push(performance.now())
+      // A malformed event comes during each list.
+      resync.request()
+      return true
+    },
+    timeouts: { snapshotAgainMs: 1, resyncMs: 20, doubtMaxMs: 80, silentCheckMs: 3_600_000 },
+  })
+  await resync.first()
+  await until('five pairs of lists', () => beganMs.length >= 10)
+  resync.stop()
+  // Lists come in pairs. A slow machine only makes the gaps longer, and a timer may end 2 ms early.
+  const gaps = [1, 3, 5, 7].map((at) => (beganMs[at + 1] ?? 0) - (beganMs[at] ?? 0))
+  const least = [20, 40, 80, 80]
+  expect(gaps.map((gap, at) => gap >= (least[at] ?? 0) - 2)).toEqual(least.map(() => true))
+})
