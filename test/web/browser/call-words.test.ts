@@ -5,8 +5,9 @@ import { storyOf } from '../../../src/web/browser/lib/call-story.ts'
 import { describeLiveCall, describeOutcome } from '../../../src/web/browser/lib/call-words.ts'
 
 const [ended] = ALL_EXAMPLES.flatMap(({ data }) => (data.name === 'call_ended' ? [data.call] : []))
+const [move] = ALL_EXAMPLES.flatMap(({ data }) => ('transfer' in data ? [data.transfer] : []))
 const [dial] = ALL_EXAMPLES.flatMap(({ data }) => (data.name === 'dial_started' ? [data.stage] : []))
-if (ended === undefined || dial === undefined) throw new Error('there is no such sample')
+if (ended === undefined || dial === undefined || move === undefined) throw new Error('there is no such sample')
 const party = (name: string | null, number: string) => ({
   ...ended.from,
   contact: null,
@@ -41,6 +42,40 @@ test('a call whose caller hung up before anybody answered was given up, also wit
   expect(describeOutcome(hungUp('caller')).text).toBe('the caller gave up')
   expect(describeOutcome(hungUp('callee')).text).toBe('ended')
   expect(describeOutcome({ ...hungUp('caller'), answered_by: phone }).text).toBe('ended')
+})
+
+test('a call that was merged into another says so', () => {
+  const call: Call = { ...ended, direction: 'internal', result: null, missed: null, hangup: null, answered_by: phone }
+  expect(describeOutcome({ ...call, merged_into: 'another' }).text).toBe('part of another call')
+})
+
+test('the story of a call follows the order of its events, however close they are', () => {
+  const about = { transfer: null, by: null, deliveries: [] }
+  const dialled = (target: string) => ({ ...stage, target, name: null, answered_at: null })
+  const story = storyOf(
+    ended,
+    [
+      { name: 'dial_started' as const, stage: dialled('101') },
+      { name: 'dial_started' as const, stage: dialled('102') },
+      { name: 'dial_answered' as const, stage: dialled('101') },
+      { name: 'dial_ended' as const, stage: { ...dialled('102'), result: 'answered_elsewhere' as const } },
+      { name: 'call_blind_transferred' as const, stage: null, transfer: { ...move, by: phone, to: caller } },
+      { name: 'dial_started' as const, stage: dialled('103') },
+    ].map((event, at) => ({
+      ...about,
+      ...event,
+      id: String(at),
+      sequence: at + 1,
+      at: `2026-11-28T12:00:00.${at}00000Z`,
+    })),
+  )
+  expect(story.map(({ text }) => text)).toEqual([
+    '101 and 102 ring',
+    '101 answers',
+    'Phone 102 transfers to +4930123456',
+    '103 rings',
+  ])
+  expect(story[1]?.detail).toBe('dial answered; 102 stops: answered elsewhere')
 })
 
 test('the story of a call names a phone once', () => {

@@ -35,8 +35,8 @@ const CALL: EventKind[] = [
 ]
 
 test.each([
-  ['all switches', CALL, 'all of a call'],
-  ['all switches and more', [...CALL, 'call_missed', 'agent_changed'] as EventKind[], 'all of a call, missed, agent'],
+  ['all switches', CALL, 'most of a call'],
+  ['all switches and more', [...CALL, 'call_missed', 'agent_changed'] as EventKind[], 'most of a call, missed, agent'],
   ['two', ['call_ended', 'call_missed'] as EventKind[], 'ended, missed'],
   ['those of phones', ['dial_started', 'dial_answered', 'dial_ended'] as EventKind[], 'dial started, answered, ended'],
   ['transfers', ['call_blind_transferred', 'call_attended_transferred'] as EventKind[], 'transferred'],

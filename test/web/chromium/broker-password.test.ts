@@ -4,7 +4,7 @@ import { browserOfRun, CHROMIUM, type Visit, visit } from '../../help/browser.ts
 import { ask, newToken, PASSWORD, webhook } from '../../help/client.ts'
 
 const URL = 'mqtts://node:broker-passw0rd@broker.example/calls/{event}'
-const SHOWN = 'mqtts://***@broker.example/calls/{event}'
+const SHOWN = 'mqtts://broker.example/calls/{event}'
 const SECRET = 'broker-passw0rd'
 
 describe.skipIf(CHROMIUM === undefined)("the password in a broker's URL (needs chromium)", () => {
@@ -53,6 +53,13 @@ describe.skipIf(CHROMIUM === undefined)("the password in a broker's URL (needs c
     await field().blur()
     expect(await field().inputValue()).toBe(SHOWN)
     expect(await content()).not.toContain(SECRET)
+  })
+
+  test('leaves no mark in an address that is shown, and the drawer says that there is one', async () => {
+    expect(await row().textContent()).toContain(SHOWN)
+    const titles = await seen.page.locator('[title]').evaluateAll((all) => all.map((one) => one.getAttribute('title')))
+    expect([...titles, await seen.page.locator('body').textContent()].join('\n')).not.toContain('***')
+    await seen.page.getByText('Its user and password are shown while it is edited.').waitFor()
   })
 
   test('is never typed into while it is hidden, and a new URL takes its place as a whole', async () => {

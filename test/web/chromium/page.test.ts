@@ -387,7 +387,7 @@ describe.skipIf(CHROMIUM === undefined)('the page, in a browser (needs chromium)
         .getByRole('link', { name: / calls / })
         .getAttribute('href')) ?? ''
     const shortId = decodeURIComponent(address).slice(-8)
-    const search = page.getByLabel('Number, call id or path=value')
+    const search = page.getByLabel('Number, id or path=value')
     await search.fill(shortId)
     await page.waitForURL(/q=/)
     await rows.first().waitFor()
@@ -413,7 +413,7 @@ describe.skipIf(CHROMIUM === undefined)('the page, in a browser (needs chromium)
   test('a filter that changes while another one is typed stays', async () => {
     const { page } = seen
     await open('#/deliveries')
-    await page.getByLabel('Number, call id or path=value').waitFor()
+    await page.getByLabel('Number, id or path=value').waitFor()
     // The search for typed text begins after a pause; the state is chosen within it.
     await page.evaluate(`new Promise((resolve) => {
       const search = document.querySelector('input[type=search]')

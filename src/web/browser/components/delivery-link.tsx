@@ -1,6 +1,5 @@
-import { shownUrl } from '../../../lib/shown-url.ts'
 import { overview } from '../lib/connection.ts'
-import { formatMilliseconds, shortenUrl } from '../lib/format.ts'
+import { formatMilliseconds, shortenUrl, urlWithoutUser } from '../lib/format.ts'
 import { useObservable } from '../lib/observable.ts'
 import type { Delivery } from '../lib/resources.ts'
 import { routeHref } from '../lib/router.ts'
@@ -55,7 +54,7 @@ export function SentList({ deliveries }: { deliveries: readonly Delivery[] }) {
           key={delivery.id}
           class={tone}
           href={routeHref('deliveries', delivery.id)}
-          title={`${shownUrl(delivery.url)}: ${delivery.state}`}
+          title={`${urlWithoutUser(delivery.url)}: ${delivery.state}`}
         >
           <Icon name={icon} />
           <span class="hidden">{delivery.state} </span>

@@ -24,7 +24,7 @@ type Line = { -readonly [Key in keyof StoryLine]: Key extends 'events' ? EventWi
 export function storyOf(call: Call | null, events: readonly EventWithDeliveries[]): StoryLine[] {
   const lines: Line[] = []
   for (const event of events) {
-    const merged = lines.findLast((line) => belongsTo(line, event))
+    const merged = lines.findLast((line, at) => belongsTo(line, event) && !isOver(event, lines.slice(at + 1)))
     if (merged === undefined) lines.push({ ...lineOf(event, call), key: event.id, at: event.at, events: [event] })
     else {
       merged.events.push(event)
@@ -47,6 +47,13 @@ function belongsTo({ events }: Line, event: EventWithDeliveries): boolean {
   const result = event.stage?.result
   if (first.name === 'dial_answered') return result === 'answered_elsewhere' || isGroup(event.stage)
   return first.name === 'dial_ended' && result === first.stage?.result && result !== 'answered'
+}
+
+/** Returns whether what has happened since a line keeps an event out of it: who rings after a transfer rings for another reason. */
+function isOver({ name }: EventWithDeliveries, since: readonly Line[]): boolean {
+  const names = since.flatMap(({ events }) => events[0]?.name ?? [])
+  if (name === 'dial_started') return names.some((one) => one === 'dial_answered' || one.includes('transferred'))
+  return name === 'dial_ended' && names.some((one) => one === 'dial_started' || one.includes('transferred'))
 }
 
 const isGroup = (stage: Stage | null): boolean => stage?.kind === 'group' || stage?.kind === 'queue'

@@ -68,6 +68,7 @@ export function describeOutcome(call: Call): Said {
       text: hangup === null || hangup.cause === 'unknown' ? 'failed' : `failed: ${humanize(hangup.cause)}`,
     }
   if (result === 'busy') return { tone: 'ring', text: 'busy' }
+  if (call.merged_into !== null) return { tone: 'none', text: 'part of another call' }
   const isGivenUp = result === null && answered === null && hangup?.by === 'caller'
   if (result === 'cancelled' || isGivenUp) return { tone: 'none', text: 'the caller gave up' }
   return result === null ? { tone: 'none', text: 'ended' } : { tone: 'ring', text: humanize(result) }

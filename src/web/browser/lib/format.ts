@@ -137,10 +137,13 @@ export function formatTransfer({ by, to }: Transfer): string {
   return `${formatParty(by)} → ${formatParty(to)}`
 }
 
+/** Returns a URL without its user and password, not even a mark that it has them. */
+export const urlWithoutUser = (url: string): string => shownUrl(url).replace('://***@', '://')
+
 /** Shortens a URL to the part that distinguishes webhooks: host, path and query. */
 export const shortenUrl = (url: string): string =>
-  shownUrl(url)
-    .replace(/^\w+:\/\/(\*\*\*@)?/, '')
+  urlWithoutUser(url)
+    .replace(/^\w+:\/\//, '')
     .replace(/\/$/, '')
 
 /** Writes a count with its noun: `1 call`, `2 calls`. */

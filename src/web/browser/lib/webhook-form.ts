@@ -18,6 +18,15 @@ export type WebhookForm = {
 /** Where a new webhook leads. */
 export type WebhookKind = 'address' | 'crm' | 'chat' | 'mqtt'
 
+/** The chats that a new webhook may lead to: the preset of its body, its name, and what its address looks like. */
+export const CHATS = [
+  ['slack', 'Slack', 'https://hooks.slack.com/services/…'],
+  ['teams', 'Microsoft Teams', 'https://….environment.api.powerplatform.com/…'],
+  ['mattermost', 'Mattermost', 'https://chat.example.com/hooks/…'],
+  ['discord', 'Discord', 'https://discord.com/api/webhooks/…'],
+  ['telegram', 'Telegram', 'https://api.telegram.org/bot<token>/sendMessage'],
+] as const
+
 const NO_OPTIONS: Omit<WebhookOptions, 'url'> = {
   name: null,
   paused: false,

@@ -86,7 +86,7 @@ function adviceOn(status: number | null, isMqtt: boolean): string {
 
 const CALL_KINDS = EVENT_NAMES.filter((name) => Object.hasOwn(EVENT_SWITCHES, name) || name.includes('transferred'))
 
-/** Writes which events a webhook gets: `all of a call`, `ended, missed`, `dial started, answered, ended`. */
+/** Writes which events a webhook gets: `most of a call`, `ended, missed`, `dial started, answered, ended`. */
 export function describeEvents(events: readonly EventKind[]): string {
   if (events.length === 0) return 'nothing'
   const isAll = CALL_KINDS.every((name) => events.includes(name))
@@ -95,7 +95,7 @@ export function describeEvents(events: readonly EventKind[]): string {
   const dials = [...names].filter((name) => name.startsWith('dial '))
   const others = [...names].filter((name) => !name.startsWith('dial '))
   const dialled = dials.length === 0 ? [] : [`dial ${dials.map((name) => name.slice('dial '.length)).join(', ')}`]
-  return [...(isAll ? ['all of a call'] : []), ...others, ...dialled].join(', ')
+  return [...(isAll ? ['most of a call'] : []), ...others, ...dialled].join(', ')
 }
 
 function shortName(name: EventKind): string {

@@ -201,6 +201,7 @@ function NotLive() {
   )
 }
 
+const THEME_ICONS = { system: 'system', light: 'sun', dark: 'moon' } as const
 const THEME_TEXTS = { system: 'Theme of the system', light: 'Light theme', dark: 'Dark theme' } as const
 
 /** Returns the entries for the theme, the account and logging out. */
@@ -210,6 +211,7 @@ function useAccountItems(): readonly MenuItem[] {
     { text: 'Password and sessions', icon: 'key', onChoose: () => navigate(routeHref('account')) },
     ...THEMES.map((name, at) => ({
       text: THEME_TEXTS[name],
+      icon: THEME_ICONS[name],
       isChecked: chosen === name,
       isApart: at === 0,
       onChoose: () => theme.set(name),
@@ -264,7 +266,7 @@ function MoreView() {
         </MoreLink>
         {useAccountItems().map(({ text, icon, isChecked, onChoose }) => (
           <button key={text} type="button" class="nav-item" aria-pressed={isChecked} onClick={onChoose}>
-            <Icon name={isChecked === true ? 'check' : (icon ?? 'sun')} />
+            <Icon name={isChecked === true ? 'check' : (icon ?? 'user')} />
             <span>{text}</span>
           </button>
         ))}

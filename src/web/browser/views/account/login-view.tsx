@@ -5,6 +5,9 @@ import { errorText, request } from '../../lib/api.ts'
 import { useObservable } from '../../lib/observable.ts'
 import { logInWith, loginNotice } from '../../lib/session.ts'
 
+/** A line may break between its parts, not at their dashes. */
+const COMMAND = ['hookswitch user add', '--admin', '--email you@example.com', '--name You'] as const
+
 /** Shows the login form. */
 export function LoginView() {
   const [email, setEmail] = useState('')
@@ -44,7 +47,13 @@ export function LoginView() {
         </form>
         <p class="hint">
           No account yet? The operator of this service can add one:{' '}
-          <code>hookswitch user add --admin --email you@example.com --name You</code>
+          <code>
+            {COMMAND.map((part) => (
+              <span key={part}>
+                <span class="nowrap">{part}</span>{' '}
+              </span>
+            ))}
+          </code>
         </p>
         <p class="hint">
           <a href="/help">Help</a> · <a href="/docs">API</a>

@@ -57,12 +57,13 @@ export function DeliveryList() {
     // A field calls this after a pause in the typing: by then another filter may have changed.
     replaceRoute(routeHref('deliveries', null, { ...pickFilters(currentRoute.get().query, FILTERS), ...changes }))
   const state = filters.state ?? 'failed'
+  const isEmpty = list.items?.length === 0 && !list.hasMore
   return (
     <div class="view list">
       <header class="head">
         <h1>Deliveries</h1>
         {/* What is found by its body cannot be sent again all at once. */}
-        {inBody === null ? (
+        {inBody === null && !isEmpty ? (
           <div class="actions push">
             <button type="button" class="button" onClick={() => setConfirming(true)}>
               <Icon name="retry" />
@@ -76,7 +77,7 @@ export function DeliveryList() {
       </header>
       <search class="bar" aria-label="Filter the deliveries">
         <Search
-          label="Number, call id or path=value"
+          label="Number, id or path=value"
           title="A number, the end of a call's id, or a value of the body by its path, such as call.result=busy"
           value={filters.q ?? ''}
           onChange={(q) => set({ q })}
@@ -106,7 +107,7 @@ export function DeliveryList() {
         ) : null}
       </p>
       <ListProblem list={list} />
-      {list.items?.length === 0 && !list.hasMore ? (
+      {isEmpty ? (
         <NoDeliveries filters={filters} />
       ) : list.items === null && list.error !== null ? null : (
         <Table
@@ -257,7 +258,7 @@ const columnsOf = (webhooks: readonly WebhookHealth[]): Column<Delivery>[] => {
     },
     {
       name: 'Webhook',
-      width: '20%',
+      width: '17%',
       cell: ({ url }) => (
         <span class="cut">
           <WebhookLabel url={url} />
@@ -266,7 +267,7 @@ const columnsOf = (webhooks: readonly WebhookHealth[]): Column<Delivery>[] => {
     },
     {
       name: 'Took, or why not',
-      width: '20%',
+      width: '22%',
       cell: (delivery) => {
         const text = describeProgress(delivery, webhooks, serverNowMs())
         return (

@@ -58,7 +58,7 @@ const columnsOf = (webhooks: readonly WebhookHealth[]): Column<FeedEvent>[] => [
   },
   {
     name: 'Deliveries',
-    width: '40%',
+    width: '37%',
     place: 'b1',
     isEnd: true,
     cell: ({ deliveries, at, name }) =>

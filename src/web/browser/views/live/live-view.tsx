@@ -81,9 +81,9 @@ function useQueues(): readonly Queue[] | null {
   return usePolled<readonly Queue[]>(() => request('GET', '/queue'), QUEUES_EVERY_MS)
 }
 
-/** The newest calls to call back, and how many were missed today. */
+/** The newest calls to call back, enough for several from each number, and how many were missed today. */
 function useMissed(): CallPage | null {
-  const query = { ...timesOf({ range: 'today' }, serverNowMs()), to_call_back: 'true', counts: 'true', limit: '5' }
+  const query = { ...timesOf({ range: 'today' }, serverNowMs()), to_call_back: 'true', counts: 'true', limit: '50' }
   return usePolled<CallPage>(() => request('GET', withQuery('/call', query)), MISSED_EVERY_MS)
 }
 
@@ -262,15 +262,26 @@ function ToCallBack({ missed }: { missed: CallPage | null }) {
         <ul class="rows">
           {missed === null
             ? [0, 1].map((at) => <BoneRow key={at} />)
-            : missed.items.map((call) => <MissedRow key={call.id} call={call} />)}
+            : byCaller(missed.items)
+                .slice(0, MAX_CALLERS)
+                .map(([call, tries]) => <MissedRow key={call.id} call={call} tries={tries} />)}
         </ul>
       )}
     </section>
   )
 }
 
-function MissedRow({ call }: { call: CallItem }) {
+const MAX_CALLERS = 5
+
+/** Returns the newest missed call of each number, with how often it has called. A caller without a number is one each time. */
+function byCaller(calls: readonly CallItem[]): (readonly [CallItem, number])[] {
+  const groups = Map.groupBy(calls, ({ from, id }) => from.number ?? id)
+  return [...groups.values()].flatMap((group) => (group[0] === undefined ? [] : [[group[0], group.length] as const]))
+}
+
+function MissedRow({ call, tries }: { call: CallItem; tries: number }) {
   const waited = call.wait_duration === null ? [] : [`waited ${formatStopwatch(call.wait_duration)}`]
+  const often = tries === 1 ? [] : [`${tries} times`]
   const place = call.queue?.name ?? call.to.name ?? call.to.extension ?? call.to.number
   return (
     <li>
@@ -279,7 +290,9 @@ function MissedRow({ call }: { call: CallItem }) {
           <PartyName party={call.from} />
         </a>
         <small class="cut">
-          {[...(place === null ? [] : [place]), ...waited, call.pbx ?? ''].filter((one) => one !== '').join(' · ')}
+          {[...(place === null ? [] : [place]), ...often, ...waited, call.pbx ?? '']
+            .filter((one) => one !== '')
+            .join(' · ')}
         </small>
       </div>
       <span class="dim">

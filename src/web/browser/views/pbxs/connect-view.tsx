@@ -29,6 +29,9 @@ export function ConnectView() {
     setSaved({ name, findings })
   }
   useEffect(() => setFields((before) => withFreeName(before, taken)), [pbxs === null])
+  // Another address, as after Back, is another product.
+  const { product } = useObservable(currentRoute).query
+  useEffect(() => setFields((before) => withProductOf(before, product)), [product])
   if (isAdmin === false) return <AskAdmin title="Connect a PBX" />
   return (
     <div class="view">
@@ -47,10 +50,13 @@ export function ConnectView() {
 
 /** Returns the fields for the product that the address names. */
 function firstFields(): PbxFields {
-  const { product } = currentRoute.get().query
+  return withProductOf(newPbxFields(proposedSecret()), currentRoute.get().query.product)
+}
+
+/** Returns the fields for the product that an address names; the same fields if they are for it, or it names none. */
+function withProductOf(fields: PbxFields, product: string | undefined): PbxFields {
   const chosen = PRODUCT_NAMES.find((name) => name === product)
-  const fields = newPbxFields(proposedSecret())
-  return chosen === undefined ? fields : withProduct(fields, chosen, proposedSecret())
+  return chosen === undefined || chosen === fields.product ? fields : withProduct(fields, chosen, proposedSecret())
 }
 
 /** A PBX that was just connected, with the findings of its check. */

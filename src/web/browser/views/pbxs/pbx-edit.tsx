@@ -5,6 +5,7 @@ import { ErrorMessage } from '../../components/error-message.tsx'
 import { Icon } from '../../components/icon.tsx'
 import { Time } from '../../components/time.tsx'
 import { showToast } from '../../components/toast.tsx'
+import { formatSentence } from '../../lib/format.ts'
 import { type PbxFields, pbxFieldsOf } from '../../lib/pbx-fields.ts'
 import { usePbxs } from '../../lib/pbx-store.ts'
 import type { Pbx } from '../../lib/resources.ts'
@@ -54,7 +55,7 @@ type ContentProps = { pbx: Pbx; fields: PbxFields | null; onChange: (fields: Pbx
 function PbxContent({ pbx, fields, onChange, onSaved }: ContentProps) {
   return (
     <>
-      {pbx.error === null ? null : <ErrorMessage text={pbx.error} />}
+      {pbx.error === null ? null : <ErrorMessage text={`${formatSentence(pbx.error)} Its calls are not seen.`} />}
       {pbx.source === 'settings' || fields === null ? (
         <>
           <dl class="facts">

@@ -64,7 +64,7 @@ function PbxList() {
         <Table
           label="PBXs"
           items={sorted ?? null}
-          columns={columnsOf(new Set(pbxs?.map(({ account }) => account)).size > 1, setRemoving)}
+          columns={columnsOf(sorted ?? [], setRemoving)}
           keyOf={({ name }) => name}
           hrefOf={({ name }) => routeHref('pbxs', name)}
         />
@@ -87,7 +87,13 @@ function CallCount({ calls }: Pick<Pbx, 'calls'>) {
   )
 }
 
-const columnsOf = (hasAccounts: boolean, onRemove: (pbx: Pbx) => void): Column<Pbx>[] => [
+const columnsOf = (pbxs: readonly Pbx[], onRemove: (pbx: Pbx) => void): Column<Pbx>[] => [
+  ...factColumns(new Set(pbxs.map(({ account }) => account)).size > 1),
+  // Those of the settings have no menu.
+  ...(pbxs.some(({ source }) => source === 'store') ? [menuColumn(onRemove)] : []),
+]
+
+const factColumns = (hasAccounts: boolean): Column<Pbx>[] => [
   { name: 'State', width: 136, place: 'b2', cell: (pbx) => <PbxState pbx={pbx} /> },
   {
     name: 'Name',
@@ -104,9 +110,10 @@ const columnsOf = (hasAccounts: boolean, onRemove: (pbx: Pbx) => void): Column<P
     name: 'Address',
     width: '17%',
     place: 'b1',
-    cell: ({ address }) => (
+    cell: ({ address, error }) => (
       <span class="cut url" title={address}>
         {address}
+        {error === null ? null : <span class="in-row"> · {error}</span>}
       </span>
     ),
   },
@@ -127,29 +134,26 @@ const columnsOf = (hasAccounts: boolean, onRemove: (pbx: Pbx) => void): Column<P
       )
     },
   },
-  {
-    name: 'Actions',
-    isNameHidden: true,
-    width: 36,
-    place: 'menu',
-    cell: (pbx) =>
-      pbx.source === 'store' ? (
-        <Menu
-          label={`More for ${pbx.name}`}
-          items={[
-            { text: 'Change', icon: 'options', onChoose: () => navigate(routeHref('pbxs', pbx.name)) },
-            { text: 'Its calls', icon: 'calls', onChoose: () => navigate(routeHref('calls', null, { pbx: pbx.name })) },
-            {
-              text: 'Its phones',
-              icon: 'phone',
-              onChoose: () => navigate(routeHref('phones', null, { pbx: pbx.name })),
-            },
-            { text: 'Remove…', icon: 'trash', isDanger: true, isApart: true, onChoose: () => onRemove(pbx) },
-          ]}
-        />
-      ) : null,
-  },
 ]
+
+const menuColumn = (onRemove: (pbx: Pbx) => void): Column<Pbx> => ({
+  name: 'Actions',
+  isNameHidden: true,
+  width: 36,
+  place: 'menu',
+  cell: (pbx) =>
+    pbx.source === 'store' ? (
+      <Menu
+        label={`More for ${pbx.name}`}
+        items={[
+          { text: 'Change', icon: 'options', onChoose: () => navigate(routeHref('pbxs', pbx.name)) },
+          { text: 'Its calls', icon: 'calls', onChoose: () => navigate(routeHref('calls', null, { pbx: pbx.name })) },
+          { text: 'Its phones', icon: 'phone', onChoose: () => navigate(routeHref('phones', null, { pbx: pbx.name })) },
+          { text: 'Remove…', icon: 'trash', isDanger: true, isApart: true, onChoose: () => onRemove(pbx) },
+        ]}
+      />
+    ) : null,
+})
 
 function ConfirmRemoval({
   pbx,

@@ -67,6 +67,7 @@ export function PhonesView({ tab }: { tab: string | null }) {
   const hasPbxs = pbxs.length > 1
   const isShown = (name: Tab) => chosen === '' || chosen === name
   const isTrouble = chosen === 'trouble'
+  const isAlone = chosen !== '' && !isTrouble
   return (
     <div class="view list">
       <header class="head">
@@ -105,6 +106,7 @@ export function PhonesView({ tab }: { tab: string | null }) {
             <Part
               title="Queues"
               isFirst
+              isAlone={isAlone}
               items={found.queues}
               columns={queueColumns(hasPbxs)}
               keyOf={(one) => one.queue}
@@ -113,6 +115,7 @@ export function PhonesView({ tab }: { tab: string | null }) {
           {isShown('phones') || isTrouble ? (
             <Part
               title="Phones"
+              isAlone={isAlone}
               items={isTrouble ? troubled.phones : found.phones}
               columns={phoneColumns(hasPbxs)}
               keyOf={(one) => one.extension}
@@ -121,6 +124,7 @@ export function PhonesView({ tab }: { tab: string | null }) {
           {isShown('trunks') || isTrouble ? (
             <Part
               title="Trunks"
+              isAlone={isAlone}
               items={isTrouble ? troubled.trunks : found.trunks}
               columns={trunkColumns(hasPbxs)}
               keyOf={(one) => one.trunk}
@@ -129,6 +133,7 @@ export function PhonesView({ tab }: { tab: string | null }) {
           {isShown('agents') ? (
             <Part
               title="Agents"
+              isAlone={isAlone}
               items={found.agents}
               columns={agentColumns(hasPbxs)}
               keyOf={(one) => `${one.queue} ${one.extension}`}
@@ -163,18 +168,22 @@ function Nothing({ isFiltered }: { isFiltered: boolean }) {
 
 type PartProps<T> = {
   title: string
+  /** Shown while the lists are being read. */
   isFirst?: boolean
+  /** Whether it is the only list: the tab is its heading then. */
+  isAlone: boolean
   items: readonly T[] | null
   columns: readonly Column<T>[]
   keyOf: (item: T) => string
 }
 
-function Part<T extends { readonly pbx: string }>({ title, isFirst = false, items, columns, keyOf }: PartProps<T>) {
+function Part<T extends { readonly pbx: string }>(props: PartProps<T>) {
+  const { title, isFirst = false, isAlone, items, columns, keyOf } = props
   if (items?.length === 0 || (items === null && !isFirst)) return null
   return (
-    <section aria-label={title}>
-      {isFirst ? null : (
-        <header class="section-head gap">
+    <section aria-label={title} class="list-part">
+      {isAlone ? null : (
+        <header class="section-head">
           <h2>{title}</h2>
         </header>
       )}
@@ -211,8 +220,8 @@ function InRowPbx({ of, isShown }: { of: { readonly pbx: string }; isShown: bool
   return isShown ? <span class="in-row"> · {of.pbx}</span> : null
 }
 
-const sinceColumn = <T extends { readonly since: string | null }>(): Column<T> => ({
-  name: 'Since',
+const sinceColumn = <T extends { readonly since: string | null }>(name = 'Since'): Column<T> => ({
+  name,
   width: 148,
   place: 'a2',
   isEnd: true,
@@ -334,7 +343,8 @@ const phoneColumns = (hasPbxs: boolean): Column<Phone>[] => [
   },
   { name: 'Devices', width: 80, isEnd: true, cell: ({ contacts }) => contacts },
   ...pbxColumn<Phone>(hasPbxs),
-  sinceColumn<Phone>(),
+  // What a phone does now, such as talking, has no time of its own.
+  sinceColumn<Phone>('State since'),
   {
     name: 'Call',
     isNameHidden: true,

@@ -1,13 +1,14 @@
 import { useState } from 'preact/hooks'
 import { Drawer } from '../../components/dialog.tsx'
 import { DialogForm } from '../../components/dialog-form.tsx'
+import { SelectField } from '../../components/form-field.tsx'
 import { showToast } from '../../components/toast.tsx'
 import { overview, refreshOverview } from '../../lib/connection.ts'
 import { useObservable } from '../../lib/observable.ts'
 import type { WebhookHealth } from '../../lib/resources.ts'
 import { currentRoute } from '../../lib/router.ts'
 import { type Failure, useForm } from '../../lib/use-form.ts'
-import { findWebhookErrors, newWebhookForm, type WebhookForm, type WebhookKind } from '../../lib/webhook-form.ts'
+import { CHATS, findWebhookErrors, newWebhookForm, type WebhookForm, type WebhookKind } from '../../lib/webhook-form.ts'
 import { addWebhook, loadWebhook } from '../../lib/webhook-requests.ts'
 import { webhookKey, webhookName } from '../../lib/webhook-state.ts'
 import { NewCrm } from './crm-dialog.tsx'
@@ -70,7 +71,14 @@ export function AddWebhook({ onClose }: { onClose: () => void }) {
           {tiles}
           {form.value === null ? null : (
             <fieldset disabled={form.isBusy}>
-              <WebhookFields form={form.value} errors={form.errors} isMqtt={kind === 'mqtt'} onChange={form.set} />
+              {kind === 'chat' ? <ChatChoice form={form.value} onChange={form.set} /> : null}
+              <WebhookFields
+                form={form.value}
+                errors={form.errors}
+                isMqtt={kind === 'mqtt'}
+                {...(kind === 'chat' ? { examples: chatExamples(form.value) } : {})}
+                onChange={form.set}
+              />
             </fieldset>
           )}
         </DialogForm>
@@ -78,6 +86,29 @@ export function AddWebhook({ onClose }: { onClose: () => void }) {
     </Drawer>
   )
 }
+
+type ChatProps = { form: WebhookForm; onChange: (form: WebhookForm) => void }
+
+/** Shows which chat it is, since each wants another body. */
+function ChatChoice({ form, onChange }: ChatProps) {
+  const { options } = form
+  return (
+    <div class="part">
+      <SelectField
+        label="Chat"
+        value={options.body}
+        options={CHATS.map(([preset, name]) => [preset, name] as const)}
+        onChange={(body) => onChange({ ...form, options: { ...options, body } })}
+        hint="Add an incoming webhook there (for Telegram a bot), and paste its address here."
+      />
+    </div>
+  )
+}
+
+const chatExamples = ({ options }: WebhookForm) => ({
+  name: 'Sales channel',
+  url: CHATS.find(([preset]) => preset === options.body)?.[2] ?? '',
+})
 
 /** Returns the form of a webhook that is copied, without its address and its headers, whose values are secret. */
 async function copyOf(webhook: WebhookHealth): Promise<WebhookForm | Failure> {

@@ -2,7 +2,6 @@ import type { VNode } from 'preact'
 import { useId, useState } from 'preact/hooks'
 import { FILTER_KEYS, FILTER_NAMES } from '../../../../events/filter.ts'
 import type { FieldError } from '../../../../lib/fault.ts'
-import { shownUrl } from '../../../../lib/shown-url.ts'
 import { TOPIC_NAMES } from '../../../../outbound/mqtt-url.ts'
 import { Segments } from '../../components/choice.tsx'
 import { Fold } from '../../components/fold.tsx'
@@ -16,6 +15,7 @@ import {
   proposalOf,
   proposedEvents,
 } from '../../lib/event-choices.ts'
+import { urlWithoutUser } from '../../lib/format.ts'
 import { filterOf, type OptionsForm } from '../../lib/options-form.ts'
 import type { WebhookForm } from '../../lib/webhook-form.ts'
 import { BodyPart } from './body-part.tsx'
@@ -25,13 +25,15 @@ type FieldsProps = {
   readonly form: WebhookForm
   readonly errors: readonly FieldError[]
   readonly isMqtt: boolean
+  /** What a name and an address may look like. */
+  readonly examples?: { readonly name: string; readonly url: string }
   /** The part that is shown instead of a body, where a flow makes the requests. */
   readonly requests?: VNode
   readonly onChange: (form: WebhookForm) => void
 }
 
 /** Shows the settings of a webhook. */
-export function WebhookFields({ form, errors, isMqtt, requests, onChange }: FieldsProps) {
+export function WebhookFields({ form, errors, isMqtt, examples, requests, onChange }: FieldsProps) {
   const { options } = form
   const setOptions = (changed: OptionsForm) => onChange({ ...form, options: changed })
   return (
@@ -43,9 +45,15 @@ export function WebhookFields({ form, errors, isMqtt, requests, onChange }: Fiel
           value={options.name}
           onInput={(name) => setOptions({ ...options, name })}
           errors={errors}
-          placeholder="for people, such as CRM"
+          placeholder={`for people, such as ${examples?.name ?? 'CRM'}`}
         />
-        <AddressField form={form} errors={errors} isMqtt={isMqtt} onChange={onChange} />
+        <AddressField
+          form={form}
+          errors={errors}
+          isMqtt={isMqtt}
+          example={examples?.url ?? (isMqtt ? 'mqtts://host/calls/{event}' : 'https://crm.example.com/calls')}
+          onChange={onChange}
+        />
       </div>
       <EventPart form={form} errors={errors} onChange={onChange} />
       <FilterFold options={options} errors={errors} onChange={setOptions} />
@@ -66,10 +74,13 @@ export function WebhookFields({ form, errors, isMqtt, requests, onChange }: Fiel
   )
 }
 
-function AddressField({ form, errors, isMqtt, onChange }: FieldsProps) {
+function AddressField({ form, errors, isMqtt, example, onChange }: FieldsProps & { example: string }) {
   const id = useId()
   const [isEdited, setEdited] = useState(false)
   const wrong = errors.filter(({ path }) => path === '/url' || path === '')
+  const shown = urlWithoutUser(form.url)
+  // An address with a password is hidden until it is edited; an MQTT topic is decoded until then.
+  const isHidden = /^\w+:\/\/[^/?#]*@/.test(form.url)
   return (
     <div class="field">
       <label for={id}>Address</label>
@@ -80,13 +91,13 @@ function AddressField({ form, errors, isMqtt, onChange }: FieldsProps) {
         class="mono"
         aria-invalid={wrong.length > 0}
         aria-describedby={`${id}-hint`}
-        placeholder={isMqtt ? 'mqtts://host/calls/{event}' : 'https://crm.example.com/calls'}
+        placeholder={example}
         spellcheck={false}
         autoComplete="off"
         // A reader who edits the address needs its password and its own spelling; others do not. A text that
         // hides the password must not be typed into: the password would be lost.
-        value={isEdited ? form.url : shownUrl(form.url)}
-        readOnly={!isEdited && shownUrl(form.url) !== form.url}
+        value={isEdited ? form.url : shown}
+        readOnly={!isEdited && shown !== form.url}
         onFocus={(event) => {
           event.currentTarget.value = form.url
           setEdited(true)
@@ -96,6 +107,7 @@ function AddressField({ form, errors, isMqtt, onChange }: FieldsProps) {
       />
       <div id={`${id}-hint`}>
         <FieldErrors errors={wrong} />
+        {isHidden && !isEdited ? <p class="hint">Its user and password are shown while it is edited.</p> : null}
         {isMqtt && wrong.length === 0 ? (
           <p class="hint">
             The path is the topic. It may have {TOPIC_NAMES.map((name) => `{${name}}`).join(', ')}. Each event is

@@ -162,7 +162,7 @@ function troubledFirst(one: WebhookHealth, other: WebhookHealth): number {
 const columnsOf = (onRemove: (webhook: WebhookHealth) => void): Column<WebhookHealth>[] => [
   {
     name: 'State',
-    width: 112,
+    width: 104,
     place: 'b2',
     cell: (one) => {
       const { tone, text } = webhookState(one, serverNowMs())
@@ -171,7 +171,7 @@ const columnsOf = (onRemove: (webhook: WebhookHealth) => void): Column<WebhookHe
   },
   {
     name: 'Name',
-    width: '22%',
+    width: '20%',
     place: 'a1',
     cell: (one) => (
       <a class="cut" href={routeHref('webhooks', webhookKey(one))} title={webhookName(one)}>
@@ -186,7 +186,7 @@ const columnsOf = (onRemove: (webhook: WebhookHealth) => void): Column<WebhookHe
   },
   {
     name: 'Gets',
-    width: '21%',
+    width: '16%',
     cell: (one) => (
       <span class="cut" title={describeEvents(one.events)}>
         {describeEvents(one.events)}
@@ -194,10 +194,10 @@ const columnsOf = (onRemove: (webhook: WebhookHealth) => void): Column<WebhookHe
       </span>
     ),
   },
-  { name: 'Last answer', width: '14%', cell: (one) => <LastAnswer webhook={one} /> },
+  { name: 'Last answer', width: '15.5%', cell: (one) => <LastAnswer webhook={one} /> },
   {
     name: 'Pending',
-    width: 72,
+    width: 68,
     place: 'a2',
     isEnd: true,
     cell: ({ pending, paused }) => (
@@ -216,7 +216,7 @@ const columnsOf = (onRemove: (webhook: WebhookHealth) => void): Column<WebhookHe
 function LastAnswer({ webhook: { last, url } }: { webhook: WebhookHealth }) {
   if (last === null) return <span class="dim">none yet</span>
   const isBad = last.error !== null || (last.status !== null && last.status >= 300)
-  const text = last.status ?? (last.error === null ? 'accepted' : isMqttUrl(url) ? 'refused' : 'no response')
+  const text = last.status ?? (last.error === null ? 'accepted' : isMqttUrl(url) ? 'refused' : 'no answer')
   return (
     <span class="cut" title={describeLast(last)}>
       <span class={isBad ? 'bad' : ''}>{text}</span> <span class="dim">· {formatAgo(last.at, serverNowMs())}</span>
