@@ -63,6 +63,39 @@ export function FormField(props: FormFieldProps) {
   )
 }
 
+type TextFieldProps = Pick<
+  FormFieldProps,
+  'label' | 'name' | 'value' | 'onInput' | 'errors' | 'hint' | 'placeholder'
+> & { rows: number }
+
+/** Shows a labelled input of several lines, such as a certificate, with its errors. */
+export function TextField({ label, name, value, onInput, errors = [], hint, placeholder, rows }: TextFieldProps) {
+  const id = useId()
+  const wrong = errors.filter(({ path }) => path === `/${name}`)
+  return (
+    <div class="field">
+      <label for={id}>{label}</label>
+      <textarea
+        id={id}
+        name={name}
+        class="mono"
+        rows={rows}
+        spellcheck={false}
+        autoComplete="off"
+        value={value}
+        placeholder={placeholder}
+        aria-invalid={wrong.length > 0}
+        aria-describedby={`${id}-hint`}
+        onInput={(event) => onInput(event.currentTarget.value)}
+      />
+      <div id={`${id}-hint`}>
+        <FieldErrors errors={wrong} />
+        {wrong.length > 0 || hint === undefined ? null : <p class="hint">{hint}</p>}
+      </div>
+    </div>
+  )
+}
+
 type SelectFieldProps = {
   label: string
   value: string

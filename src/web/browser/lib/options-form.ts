@@ -1,7 +1,9 @@
 import { type EventFilter, findValueError } from '../../../events/filter.ts'
 import type { FieldError } from '../../../lib/fault.ts'
 import type { NewWebhookOptions, WebhookBody, WebhookOptions } from '../../../webhooks/webhooks.ts'
+import { type AuthorizationForm, authorizationFormOf, authorizationOf } from './authorization-form.ts'
 import { type HeaderLine, headerLinesOf, headersOfLines } from './header-lines.ts'
+import { type TlsForm, tlsFormOf, tlsOf } from './tls-form.ts'
 
 /** The options of a URL as a form holds them: every field a text, a choice or a list. */
 export type OptionsForm = {
@@ -19,8 +21,12 @@ export type OptionsForm = {
   readonly contentType: string
   readonly events: readonly string[]
   readonly retain: boolean
-  /** The options that the form does not show, kept as they are. */
-  readonly others: Pick<WebhookOptions, 'discovery' | 'flow' | 'authorization' | 'tls' | 'share_pace'>
+  /** Whether Home Assistant finds phones, trunks and queues by itself. */
+  readonly discovery: boolean
+  readonly authorization: AuthorizationForm
+  readonly tls: TlsForm
+  /** The options that the form does not show, and the stored ones of those that are sent as they were if unchanged. */
+  readonly others: Pick<WebhookOptions, 'flow' | 'authorization' | 'tls' | 'share_pace'>
 }
 
 /** Returns the form of stored options. */
@@ -39,8 +45,10 @@ export function formOf(options: WebhookOptions): OptionsForm {
     contentType: body?.content_type ?? 'application/json',
     events: options.events,
     retain: options.retain,
+    discovery: options.discovery !== null,
+    authorization: authorizationFormOf(options.authorization),
+    tls: tlsFormOf(options.tls),
     others: {
-      discovery: options.discovery,
       flow: options.flow,
       authorization: options.authorization,
       tls: options.tls,
@@ -89,6 +97,16 @@ export function filterOf({ filter }: Pick<OptionsForm, 'filter'>): EventFilter |
 const mutable = (filter: EventFilter | null): NonNullable<NewWebhookOptions['filter']> | null =>
   filter === null ? null : Object.fromEntries(Object.entries(filter).map(([key, values]) => [key, [...(values ?? [])]]))
 
+/** Returns what a part of the form describes; exactly what is stored if it was not changed. */
+function changed<Form, Option>(
+  form: Form,
+  stored: Option,
+  formOf: (stored: Option) => Form,
+  optionOf: (form: Form) => Option,
+): Option {
+  return JSON.stringify(form) === JSON.stringify(formOf(stored)) ? stored : optionOf(form)
+}
+
 /** Returns the options that a form describes, to be sent. */
 export function optionsOf(url: string, form: OptionsForm): NewWebhookOptions {
   const { name, paused, strict, maxPerSecond } = form
@@ -104,10 +122,10 @@ export function optionsOf(url: string, form: OptionsForm): NewWebhookOptions {
     // The choices are the further kinds of the API: it checks them.
     events: [...form.events] as NonNullable<NewWebhookOptions['events']>,
     retain: form.retain,
-    discovery: form.others.discovery,
+    discovery: form.discovery ? 'homeassistant' : null,
     flow: form.others.flow,
-    authorization: form.others.authorization,
-    tls: form.others.tls,
+    authorization: changed(form.authorization, form.others.authorization, authorizationFormOf, authorizationOf),
+    tls: changed(form.tls, form.others.tls, tlsFormOf, tlsOf),
     share_pace: form.others.share_pace,
   }
 }

@@ -78,17 +78,22 @@ export function findWebhookErrors(form: WebhookForm, storedUrl: string | null): 
       path: '/url',
       message: 'Give an address that begins with https://, http://, mqtts:// or mqtt://.',
     })
-  // The values of headers are kept for an address: a new one has none.
-  if (
-    storedUrl !== null &&
-    storedUrl !== url &&
-    form.options.headers.some(({ name, value }) => name !== '' && value === '')
+  return storedUrl === null || storedUrl === url ? errors : [...errors, ...findLostSecrets(form.options)]
+}
+
+/** Secrets are kept for an address: a new one has none. */
+function findLostSecrets({ headers, tls, authorization }: OptionsForm): FieldError[] {
+  const { kind, clientSecret } = authorization
+  const isWhole = (lines: OptionsForm['headers']) => lines.every(({ name, value }) => name === '' || value !== '')
+  const lost: readonly (readonly [isThere: boolean, path: string, what: string])[] = [
+    [isWhole(headers), '/headers', 'the values of its headers'],
+    [tls.certificate.trim() === '' || tls.key !== '', '/tls/key', 'its key'],
+    [kind !== 'oauth2' || clientSecret !== '', '/authorization/client_secret', 'its client secret'],
+    [kind !== 'login' || isWhole(authorization.headers), '/authorization', 'the values of the headers of its log-in'],
+  ]
+  return lost.flatMap(([isThere, path, what]) =>
+    isThere ? [] : [{ path, message: `A new address needs ${what} again: what is stored cannot be read back.` }],
   )
-    errors.push({
-      path: '/headers',
-      message: 'A new address needs the values of its headers again: they cannot be read back.',
-    })
-  return errors
 }
 
 type OptionsKey = Exclude<keyof NewWebhookOptions, 'url' | 'problem'>

@@ -126,11 +126,30 @@ const atWebhook =
   ({ path, message }: FieldError): FieldError =>
     sentence({ path: path.startsWith(`/${place}/`) ? path.slice(`/${place}`.length) : path, message })
 
-/** The API's message about an address is the end of a sentence. */
-const sentence = ({ path, message }: FieldError): FieldError => ({
-  path,
-  message: path === '/url' ? `The address ${message}` : message,
-})
+/** The subjects of fields whose messages in the API are the ends of sentences. */
+const SUBJECTS: Readonly<Record<string, string>> = {
+  '/url': 'The address',
+  '/discovery': 'Home Assistant',
+  '/tls': 'A certificate',
+  '/tls/certificate': 'The certificate',
+  '/tls/key': 'The key',
+  '/tls/ca': 'The text',
+  '/authorization': 'The authorization',
+  '/authorization/token_url': 'The token URL',
+  '/authorization/client_id': 'The client id',
+  '/authorization/client_secret': 'The client secret',
+  '/authorization/refresh_token': 'The refresh token',
+  '/authorization/request/url': 'The address of the log-in',
+  '/authorization/request/body': 'The body',
+  '/authorization/token': 'The pointer',
+  '/authorization/expires_in': 'The time',
+  '/authorization/header': 'The value',
+}
+
+const sentence = ({ path, message }: FieldError): FieldError => {
+  const subject = SUBJECTS[path]
+  return { path, message: subject === undefined ? message : `${subject} ${message}${message.endsWith('.') ? '' : '.'}` }
+}
 
 const named = (failed: Extract<ApiResult<unknown>, { ok: false }>): Failure => ({
   message: errorText(failed),

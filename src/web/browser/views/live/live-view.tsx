@@ -273,7 +273,7 @@ function ToCallBack({ missed }: { missed: CallPage | null }) {
 
 const MAX_CALLERS = 5
 
-/** Returns the newest missed call of each number, with how often it has called. A caller without a number is one each time. */
+/** Returns the newest missed call of each number, with how often it has called. Each call without a number is one. */
 function byCaller(calls: readonly CallItem[]): (readonly [CallItem, number])[] {
   const groups = Map.groupBy(calls, ({ from, id }) => from.number ?? id)
   return [...groups.values()].flatMap((group) => (group[0] === undefined ? [] : [[group[0], group.length] as const]))
@@ -281,7 +281,7 @@ function byCaller(calls: readonly CallItem[]): (readonly [CallItem, number])[] {
 
 function MissedRow({ call, tries }: { call: CallItem; tries: number }) {
   const waited = call.wait_duration === null ? [] : [`waited ${formatStopwatch(call.wait_duration)}`]
-  const often = tries === 1 ? [] : [`${tries} times`]
+  const how = tries === 1 ? waited : [`${tries} times`]
   const place = call.queue?.name ?? call.to.name ?? call.to.extension ?? call.to.number
   return (
     <li>
@@ -290,9 +290,7 @@ function MissedRow({ call, tries }: { call: CallItem; tries: number }) {
           <PartyName party={call.from} />
         </a>
         <small class="cut">
-          {[...(place === null ? [] : [place]), ...often, ...waited, call.pbx ?? '']
-            .filter((one) => one !== '')
-            .join(' · ')}
+          {[...(place === null ? [] : [place]), ...how, call.pbx ?? ''].filter((one) => one !== '').join(' · ')}
         </small>
       </div>
       <span class="dim">

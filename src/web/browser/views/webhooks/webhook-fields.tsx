@@ -18,8 +18,10 @@ import {
 import { urlWithoutUser } from '../../lib/format.ts'
 import { filterOf, type OptionsForm } from '../../lib/options-form.ts'
 import type { WebhookForm } from '../../lib/webhook-form.ts'
+import { AuthorizationFold } from './authorization-fold.tsx'
 import { BodyPart } from './body-part.tsx'
 import { HeaderLines } from './header-lines.tsx'
+import { TlsFold } from './tls-fold.tsx'
 
 type FieldsProps = {
   readonly form: WebhookForm
@@ -69,6 +71,20 @@ export function WebhookFields({ form, errors, isMqtt, examples, requests, onChan
           onChange={(headers) => setOptions({ ...options, headers })}
         />
       </Fold>
+      {/* A flow has an authorization of its own, and a broker has none. */}
+      {(isMqtt || options.others.flow != null) && options.authorization.kind === 'none' ? null : (
+        <AuthorizationFold
+          form={options.authorization}
+          errors={errors}
+          onChange={(authorization) => setOptions({ ...options, authorization })}
+        />
+      )}
+      <TlsFold
+        form={options.tls}
+        hasKey={options.others.tls?.certificate != null}
+        errors={errors}
+        onChange={(tls) => setOptions({ ...options, tls })}
+      />
       <OrderFold options={options} errors={errors} isMqtt={isMqtt} onChange={setOptions} />
     </>
   )
@@ -213,14 +229,19 @@ const below = (errors: readonly FieldError[], path: string): FieldError[] =>
     .map((error) => ({ ...error, path }))
 
 function OrderFold({ options, errors, isMqtt, onChange }: OptionsProps & { isMqtt: boolean }) {
-  const { strict, maxPerSecond, retain } = options
+  const { strict, maxPerSecond, retain, discovery } = options
   const pace = maxPerSecond.trim() === '' ? 'no limit' : `at most ${maxPerSecond} a second`
-  const value = [strict ? 'strict' : 'as they come', pace, ...(isMqtt && retain ? ['retained'] : [])]
+  const value = [
+    strict ? 'strict' : 'as they come',
+    pace,
+    ...(isMqtt && retain ? ['retained'] : []),
+    ...(discovery ? ['Home Assistant'] : []),
+  ]
   return (
     <Fold
       title="Order and pace"
       value={value.join(', ')}
-      isOpen={errors.some(({ path }) => path === '/max_per_second')}
+      isOpen={errors.some(({ path }) => path === '/max_per_second' || path === '/discovery')}
     >
       <CheckField checked={strict} onChange={(checked) => onChange({ ...options, strict: checked })}>
         <span>
@@ -236,6 +257,15 @@ function OrderFold({ options, errors, isMqtt, onChange }: OptionsProps & { isMqt
           </span>
         </CheckField>
       ) : null}
+      {isMqtt || discovery ? (
+        <CheckField checked={discovery} onChange={(checked) => onChange({ ...options, discovery: checked })}>
+          <span>
+            Home Assistant
+            <small>It finds each phone, trunk and queue by itself. Switched off, they go again.</small>
+          </span>
+        </CheckField>
+      ) : null}
+      <FieldErrors errors={errors.filter(({ path }) => path === '/discovery')} />
       <FormField
         label="Attempts per second, at most"
         name="max_per_second"

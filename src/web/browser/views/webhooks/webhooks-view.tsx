@@ -194,7 +194,7 @@ const columnsOf = (onRemove: (webhook: WebhookHealth) => void): Column<WebhookHe
       </span>
     ),
   },
-  { name: 'Last answer', width: '15.5%', cell: (one) => <LastAnswer webhook={one} /> },
+  { name: 'Last answer', width: '16.5%', cell: (one) => <LastAnswer webhook={one} /> },
   {
     name: 'Pending',
     width: 68,
