@@ -4,7 +4,7 @@ import { type HeaderLine, headerLinesOf, headersOfLines } from './header-lines.t
 type Stored = NonNullable<NewWebhookOptions['authorization']>
 type LoginRequest = NonNullable<Stored['request']>
 
-/** How a webhook gets the header `authorization`, as its drawer edits it. Secrets are empty: they cannot be read. Pure. */
+/** How a webhook gets the header `authorization`, as its drawer edits it. Secrets are empty: nobody reads them. Pure. */
 export type AuthorizationForm = {
   readonly kind: 'none' | 'oauth2' | 'login'
   readonly tokenUrl: string
@@ -25,7 +25,7 @@ export type AuthorizationForm = {
   readonly header: string
 }
 
-export const NO_AUTHORIZATION: AuthorizationForm = {
+const NO_AUTHORIZATION: AuthorizationForm = {
   kind: 'none',
   tokenUrl: '',
   clientId: '',

@@ -49,7 +49,7 @@ function belongsTo({ events }: Line, event: EventWithDeliveries): boolean {
   return first.name === 'dial_ended' && result === first.stage?.result && result !== 'answered'
 }
 
-/** Returns whether an event is kept out of a line by what has happened since: who rings after a transfer is a new line. */
+/** Returns whether what has happened since a line keeps an event out of it: who rings after a transfer is new. */
 function isOver({ name }: EventWithDeliveries, since: readonly Line[]): boolean {
   const names = since.flatMap(({ events }) => events[0]?.name ?? [])
   if (name === 'dial_started') return names.some((one) => one === 'dial_answered' || one.includes('transferred'))
