@@ -4,7 +4,7 @@ import { type HeaderLine, headerLinesOf, headersOfLines } from './header-lines.t
 type Stored = NonNullable<NewWebhookOptions['authorization']>
 type LoginRequest = NonNullable<Stored['request']>
 
-/** How a webhook gets the header `authorization`, as its drawer edits it. Secrets are empty: nobody reads them. Pure. */
+/** How a webhook gets its header `authorization`, as the drawer edits it. Stored secrets are empty texts. Pure. */
 export type AuthorizationForm = {
   readonly kind: 'none' | 'oauth2' | 'login'
   readonly tokenUrl: string
