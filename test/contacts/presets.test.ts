@@ -58,6 +58,7 @@ const DOCUMENTED: readonly [preset: string, more: object, user: string, url: str
   ['pipedrive', {}, '7', 'https://crm.example.com/person/15', '101'],
   ['zendesk', {}, '7', 'https://crm.example.com/agent/users/35436', null],
   ['espocrm', {}, '1', 'https://crm.example.com/#Contact/view/5564764442a6d024c', '101'],
+  ['frappe', {}, 'anna@example.com', 'https://crm.example.com/crm/contacts/Maria%20Bern', null],
   ['vtiger', {}, '19x1', null, null],
   ['zoho', { region: 'eu' }, '554023000000235011', 'https://crm.zoho.eu/crm/tab/Contacts/554023000000527002', '101'],
 ]
@@ -75,6 +76,16 @@ test.each(DOCUMENTED)(
     expect(read).toMatchObject({ kind: 'found', contact: { name: 'Maria Bern', url, owner } })
   },
 )
+
+test('of several forms of a page the first counts whose values are there', () => {
+  const forms = ['https://crm.example.com/leads/{/lead}', 'https://crm.example.com/contacts/{/name}']
+  const lookUp = { item: '', fields: { id: '/name' }, pages: forms }
+  const urlIn = (body: unknown) =>
+    readLookUp({ status: 200, failure: null, text: JSON.stringify(body), retryAfterMs: null, durationMs: 1 }, lookUp)
+  expect(urlIn({ name: 'L-1', lead: 'L-1' })).toMatchObject({ contact: { url: 'https://crm.example.com/leads/L-1' } })
+  expect(urlIn({ name: 'Maria' })).toMatchObject({ contact: { url: 'https://crm.example.com/contacts/Maria' } })
+  expect(urlIn({ lead: '', id: 1, name: '' })).toEqual({ kind: 'not found' })
+})
 
 test('every preset that looks up is among them', () => {
   const names = LOOKING_UP.map(({ preset }) => preset)

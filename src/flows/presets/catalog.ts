@@ -2,6 +2,7 @@ import type { Preset } from '../preset.ts'
 import { AMOCRM } from './amocrm.ts'
 import { BITRIX24 } from './bitrix24.ts'
 import { ESPOCRM } from './espocrm.ts'
+import { FRAPPE } from './frappe.ts'
 import { HUBSPOT } from './hubspot.ts'
 import { JOURNAL } from './journal.ts'
 import { ODOO } from './odoo.ts'
@@ -20,6 +21,7 @@ const BUILT_IN_PRESETS: readonly Preset[] = [
   PIPEDRIVE,
   ZENDESK,
   ESPOCRM,
+  FRAPPE,
   VTIGER,
   ZOHO,
 ]

@@ -34,7 +34,7 @@ const OPEN = ['open_1', 'open_2', 'open_3', 'open_4', 'open_5']
 /** A role without tasks must not cost the call, nor a task that a person has deleted. */
 const NO_TASKS: Rule = { status: [400, 403, 404, 405], then: 'done' }
 /** A search for the number in two spellings: with the option for international numbers off, texts are as typed. */
-const BY_NUMBER = ['{{ number }}', '{{ number | national }}']
+const BY_NUMBER = ['{{ number }}', '{{ number | national | default: number }}']
   .map((value, at) => {
     const part = (name: string) => `where%5B0%5D%5Bvalue%5D%5B${at}%5D%5B${name}%5D`
     return `${part('type')}=equals&${part('attribute')}=phoneNumber&${part('value')}=${value}`

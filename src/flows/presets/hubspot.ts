@@ -35,7 +35,7 @@ const STATUS = `{%- case data.call.result -%}{%- when "answered" -%}COMPLETED{%-
 /** Ids of the outcomes that every account has. */
 const OUTCOME = `{%- case data.call.result -%}{%- when "answered" -%}f240bbac-87c9-4f6e-bf70-924b57d47db7{%- when "busy" -%}9d9162e7-6cf3-4944-bf63-4dff82258764{%- when "voicemail" -%}b2cf5968-551e-4856-9783-52b3da59a7d0{%- else -%}73a0d17f-1163-4015-bdd5-ec830791da20{%- endcase -%}`
 
-const SEARCH = `{"limit":1,"properties":["firstname","lastname","company","hubspot_owner_id"],"filterGroups":[{"filters":[{"propertyName":"phone","operator":"EQ","value":{{ number }}}]},{"filters":[{"propertyName":"mobilephone","operator":"EQ","value":{{ number }}}]},{"filters":[{"propertyName":"hs_searchable_calculated_phone_number","operator":"CONTAINS_TOKEN","value":"*{{ number | last_digits: 9 }}"}]},{"filters":[{"propertyName":"hs_searchable_calculated_mobile_number","operator":"CONTAINS_TOKEN","value":"*{{ number | last_digits: 9 }}"}]}]}`
+const SEARCH = `{"limit":1,"properties":["firstname","lastname","company","hubspot_owner_id"],"filterGroups":[{"filters":[{"propertyName":"phone","operator":"EQ","value":{{ number }}}]},{"filters":[{"propertyName":"mobilephone","operator":"EQ","value":{{ number }}}]},{"filters":[{"propertyName":"hs_searchable_calculated_phone_number","operator":"CONTAINS_TOKEN","value":"*{{ number | last_digits: 9 | default: number }}"}]},{"filters":[{"propertyName":"hs_searchable_calculated_mobile_number","operator":"CONTAINS_TOKEN","value":"*{{ number | last_digits: 9 | default: number }}"}]}]}`
 const FOUND = {
   status: 200,
   body: {

@@ -53,6 +53,8 @@ const request = { ...NewRequest.properties, ...source, ...answer }
 const pointer = t.String({ maxLength: 200, pattern: '^(/([^/~]|~[01])*)*$' })
 const pointers = t.Union([pointer, t.Array(pointer, { minItems: 1 })])
 
+const page = t.String({ maxLength: 500, pattern: '^(\\{origin\\}|https?://)' })
+
 const PresetFile = t.Object(
   {
     name: t.String({ pattern: NAME_PATTERN }),
@@ -90,7 +92,7 @@ const PresetFile = t.Object(
             },
             { ...closed, minProperties: 1 },
           ),
-          page: t.Optional(t.String({ maxLength: 500, pattern: '^(\\{origin\\}|https?://)' })),
+          page: t.Optional(t.Union([page, t.Array(page, { minItems: 1, maxItems: 5 })])),
           user: t.Optional(pointer),
           spellings: t.Array(t.UnionEnum(['e164', 'digits', 'national', 'last_10'], { default: undefined }), {
             minItems: 1,

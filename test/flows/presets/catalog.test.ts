@@ -42,7 +42,7 @@ describe.each(allPresets().map((preset) => [preset.name, preset] as const))('the
         { preset: preset.name, parameters: { ...parameters, responsible: id, users: { '101': userId, '10/2': id } } },
         { url: URL, body: null, withCredentials: false },
       ).map(({ path }) => path)
-    const takesAnyText = preset.name === 'journal' || preset.name === 'espocrm'
+    const takesAnyText = ['journal', 'espocrm', 'frappe'].includes(preset.name)
     const refused = ['/flow/parameters/responsible', '/flow/parameters/users/10~12']
     for (const id of ['abc', '0', '-7', '1.5', '1e3', ' 7', 'x1', '19x'])
       expect(pathsOf(id).sort()).toEqual(takesAnyText ? [] : refused)

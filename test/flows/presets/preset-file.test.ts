@@ -95,6 +95,17 @@ describe('the example of the guide', () => {
     }
   })
 
+  test('does not file a caller whose number has no digits under a contact without a number', async () => {
+    await load({ 'dolibarr.json': EXAMPLE })
+    const preset = presetByName('dolibarr')
+    if (preset === undefined) throw new Error('the preset is missing')
+    const stub = startDolibarr()
+    const { events } = situationOf('asterisk/f4-endpoints-with-at')
+    await runPreset({ preset, parameters: { ...stub.parameters }, webhookUrl: stub.url, events })
+    expect([stub.refusals, stub.calls().map(({ number }) => number)]).toEqual([[], ['15551230001', 'carrier']])
+    stub.stop()
+  })
+
   test('is checked with its searches, and lists users', async () => {
     await load({ 'dolibarr.json': EXAMPLE })
     const stub = startDolibarr()

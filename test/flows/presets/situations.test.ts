@@ -50,7 +50,7 @@ const OF_TABLE = new Set(TABLE.map(({ recording }) => recording))
 const PLAYED = scaled(4) < 4 ? [] : SITUATIONS.filter((name) => !OF_TABLE.has(name))
 
 /** The requests that create a contact, where it is known by their path. */
-const CONTACTS = /\/(Contacts?|contacts|persons|create_or_update\.json)$/
+const CONTACTS = /\/(Contacts?|contacts|persons|create_or_update\.json|CRM%20Lead)$/
 
 /** Names that callers can have themselves shown with. */
 const HOSTILE = [

@@ -86,6 +86,7 @@ describe('GET /integration/webhook/preset', () => {
     expect(listed.flatMap(({ name, tried }) => (tried === null ? [] : [[name, tried]]))).toEqual([
       ['odoo', 'Odoo 19.0, 18.0 and 14.0'],
       ['espocrm', 'EspoCRM 9.3.9'],
+      ['frappe', 'Frappe CRM 1.34.5 on Frappe 15.44.2'],
     ])
     expect(listed.find(({ name }) => name === 'journal')?.parameters[0]).toMatchObject({
       name: 'format',

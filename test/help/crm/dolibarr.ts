@@ -32,6 +32,8 @@ export function startDolibarr(): CrmStub {
     if (route === 'GET /contacts') {
       const wanted = valuesOf('phone')
       if (wanted.length === 0) return refused(503, 'sqlfilters')
+      // It would find a contact without a number.
+      if (wanted.includes('')) return refused(400, 'an empty number')
       const found = contacts.findIndex(({ phone }) => wanted.includes(phone))
       const one = { id: `${found + 1}`, firstname: '', lastname: contacts[found]?.name, socid: null }
       return found < 0 ? MISSING : { status: 200, body: [one] }

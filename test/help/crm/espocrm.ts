@@ -157,7 +157,9 @@ function numbersOf(query: URLSearchParams): readonly string[] | undefined {
   const places = isOr ? [0, 1].map((at) => `where[0][value][${at}]`) : ['where[0]']
   const isNumber = (place: string) =>
     query.get(`${place}[type]`) === 'equals' && query.get(`${place}[attribute]`) === 'phoneNumber'
-  return places.every(isNumber) ? places.map((place) => query.get(`${place}[value]`) ?? '') : undefined
+  const numbers = places.map((place) => query.get(`${place}[value]`) ?? '')
+  // An empty text would find a contact without a number.
+  return places.every(isNumber) && !numbers.includes('') ? numbers : undefined
 }
 
 const list = (found: readonly unknown[]): CrmAnswer => ({ status: 200, body: { total: found.length, list: found } })

@@ -1,6 +1,7 @@
 import { startAmocrm } from './amocrm.ts'
 import { startBitrix24 } from './bitrix24.ts'
 import { startEspocrm } from './espocrm.ts'
+import { startFrappe } from './frappe.ts'
 import { startHubspot } from './hubspot.ts'
 import { startJournal } from './journal.ts'
 import { startOdoo } from './odoo.ts'
@@ -22,6 +23,7 @@ export const STUBS: readonly { readonly label: string; readonly preset: string; 
   { label: 'Pipedrive', preset: 'pipedrive', start: startPipedrive },
   { label: 'Zendesk', preset: 'zendesk', start: startZendesk },
   { label: 'EspoCRM', preset: 'espocrm', start: startEspocrm },
+  { label: 'Frappe CRM', preset: 'frappe', start: startFrappe },
   { label: 'Vtiger', preset: 'vtiger', start: startVtiger },
   { label: 'Zoho CRM', preset: 'zoho', start: startZoho },
 ]

@@ -10,6 +10,7 @@ const ADDRESSES: Readonly<Record<string, CrmAddress>> = {
   pipedrive: { example: 'https://example.pipedrive.com', section: 'Pipedrive' },
   zendesk: { example: 'https://example.zendesk.com', section: 'Zendesk' },
   espocrm: { example: 'https://crm.example.com', section: 'EspoCRM' },
+  frappe: { example: 'https://crm.example.com', section: 'Frappe CRM' },
   vtiger: { example: 'https://example.odx.vtiger.com/restapi/v1/vtiger/default/', section: 'Vtiger' },
   zoho: { example: 'https://www.zohoapis.com', section: 'Zoho CRM' },
 }
