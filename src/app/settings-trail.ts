@@ -40,6 +40,8 @@ function settingLines(settings: Settings, key: string): string[] {
     // Object.entries loses the type of the names.
     const value = settings[name as keyof Settings]
     const [long = ''] = flag.split(' ')
+    // A flag that switches off has the opposite value in the settings.
+    if (long.startsWith('--no-')) return [`${long} ${value !== true}`]
     if (value === undefined || (Array.isArray(value) && value.length === 0)) return [`${long} not set`]
     return [`${long} ${SECRET.has(name) ? `set (fingerprint ${fingerprint(value)})` : valueText(name, value)}`]
   })
@@ -47,6 +49,6 @@ function settingLines(settings: Settings, key: string): string[] {
 
 function valueText(name: string, value: unknown): string {
   if (name.endsWith('Ms') && typeof value === 'number') return `${value / 1_000} s`
-  if (Array.isArray(value)) return value.map(String).join(', ')
+  if (Array.isArray(value)) return value.map((one) => valueText(name, one)).join(', ')
   return typeof value === 'object' ? JSON.stringify(value) : String(value)
 }

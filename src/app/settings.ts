@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { LOG_LEVELS, type LogLevel } from '../lib/log.ts'
 import { isDubiousAddress, parseNetwork } from '../lib/network.ts'
@@ -155,7 +156,7 @@ export const SETTINGS = {
   presets: {
     flag: '--presets <folder>',
     description: 'a folder with presets of CRMs as files, which are offered like the built-in ones',
-    read: optional((given) => given),
+    read: optional((given) => presetFolder(given)),
   },
   recordingsFrom: {
     flag: '--recordings-from <place>',
@@ -334,6 +335,14 @@ function recordingsPlace(given: string): string {
   if (!isPlain || !/^https?:$/.test(url.protocol))
     throw wrong('--recordings-from', `has ${JSON.stringify(given)}: give a folder, or a URL like https://host/monitor/`)
   return url.pathname.endsWith('/') ? url.href : `${url.href}/`
+}
+
+function presetFolder(given: string): string {
+  if (statSync(given, { throwIfNoEntry: false })?.isDirectory() === true) return given
+  throw wrong(
+    '--presets',
+    `has ${JSON.stringify(given)}, which is no folder: give the folder with the files of presets`,
+  )
 }
 
 const UNITS: Readonly<Record<string, number>> = { KB: 1e3, MB: 1e6, GB: 1e9 }

@@ -35,6 +35,8 @@ export const SECURITY_EVENTS = {
   user_logged_out: 'all tokens of a user were revoked',
   user_invited: 'a link was made with which a user chooses a password',
   user_welcomed: 'a user chose a password with a link',
+  numbers_erased: 'phone numbers were erased from all calls',
+  recording_key_replaced: 'the key of links to recordings was replaced, so earlier links end',
   settings_changed: 'the service was started with new settings',
 } as const
 export type SecurityEvent = keyof typeof SECURITY_EVENTS

@@ -67,7 +67,8 @@ export const ownGuard = (auth: AuthService) =>
  * `guard`, or answers 401, or 403 to other users.
  */
 export const adminGuard = (auth: AuthService) =>
-  authenticated('admin-guard', auth, async ({ request, token }) => {
+  authenticated('admin-guard', auth, async ({ request, token, query }) => {
+    if (auth.isOperators(request) && query.account === ALL) throw oneAccountOnly()
     if (auth.isOperators(request)) return auth.operatorSession()
     const session = await requireSession(auth, token)
     if (!isAdmin(session.user)) throw new Fault('forbidden', ADMINS_ONLY)

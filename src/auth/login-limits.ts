@@ -130,7 +130,7 @@ function tooMany(failedUs: readonly number[], limit: number, atUs: number): Faul
   // The next check is allowed when enough failures have left the window.
   const freeUs = (failedUs[failedUs.length - limit] ?? atUs) + WINDOW_US
   const seconds = Math.max(1, Math.ceil((freeUs - atUs) / SECOND))
-  return new Fault('too_many_requests', `Too many failed logins. Try again in ${seconds} s.`, {
+  return new Fault('too_many_requests', `Too many failed attempts. Try again in ${seconds} s.`, {
     headers: { 'retry-after': String(seconds) },
   })
 }

@@ -13,6 +13,9 @@ const FROM_INPUT = '-'
 export const nameOption = () =>
   new Option('--name <name>', 'the PBX to use if there are several').env('HOOKSWITCH_PBX_NAME')
 
+/** Returns the option that names one PBX. The service's own variable has the URLs of PBXs, with their secrets. */
+export const pbxOption = (description: string) => new Option('--pbx <name>', description).env('HOOKSWITCH_PBX_NAME')
+
 /** The sources of a PBX's URL: the argument, `-` for a line of standard input, else the service's own variable. */
 export type PbxGiven = {
   readonly url: string | undefined

@@ -47,7 +47,7 @@ export async function readUserFile(path: string): Promise<NamedUser[]> {
   if (problems.length === 0) return users
   const more = problems.length - MAX_PROBLEMS
   throw wrongUsage(
-    `no user was added. ${path} ${[...problems.slice(0, MAX_PROBLEMS), ...(more > 0 ? [`and ${more} more`] : [])].join('; ')}`,
+    `no user was added. ${path === FROM_INPUT ? 'Standard input' : path}: ${[...problems.slice(0, MAX_PROBLEMS), ...(more > 0 ? [`and ${more} more`] : [])].join('; ')}`,
   )
 }
 

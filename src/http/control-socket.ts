@@ -1,4 +1,4 @@
-import { chmodSync, lstatSync, rmSync, statSync } from 'node:fs'
+import { chmodSync, existsSync, lstatSync, rmSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { Log } from '../lib/log.ts'
 
@@ -56,7 +56,7 @@ export async function openControlSocket(options: Options): Promise<ControlSocket
 }
 
 function without(log: Log, socket: string, reason: string): undefined {
-  log.warn({ socket, reason }, `there is no control socket, so commands cannot ask this service: ${reason}`)
+  log.warn({ socket }, `there is no control socket, so commands cannot ask this service: ${reason}`)
 }
 
 /** Returns why there can be no socket at a path. */
@@ -64,6 +64,7 @@ async function problemOf(path: string): Promise<string | undefined> {
   if (Buffer.byteLength(path) > MAX_SOCKET_BYTES)
     return `the path ${path} is longer than ${MAX_SOCKET_BYTES} bytes: give a shorter one with --control, to commands too`
   const folder = dirname(path)
+  if (!existsSync(folder)) return `there is no folder ${folder}: make it, or give another place with --control`
   if ((statSync(folder).mode & WRITTEN_BY_OTHERS) !== 0)
     return `everybody may write to the folder ${folder}: chmod o-w ${folder}, or give another place with --control`
   const there = lstatSync(path, { throwIfNoEntry: false })

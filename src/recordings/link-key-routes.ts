@@ -1,5 +1,5 @@
 import { Elysia } from 'elysia'
-import { type AuthService, operatorGuard } from '../auth/auth.ts'
+import { type Access, operatorGuard } from '../auth/auth.ts'
 import { accepts } from '../http/accepts.ts'
 import { READ_FAULTS, takesNothing } from '../http/body.ts'
 import { Nothing, responses, success } from '../http/envelope.ts'
@@ -9,15 +9,16 @@ import { type Links, newLinkKey } from './links.ts'
 type Dependencies = { readonly recordings: Store['recordings']; readonly links: Links }
 
 /** Creates `POST /recording/rotate-key`, for the operator of the machine: all earlier links stop working. */
-export function linkKeyRoutes(auth: AuthService, { recordings, links }: Dependencies) {
+export function linkKeyRoutes({ auth, audit }: Pick<Access, 'auth' | 'audit'>, { recordings, links }: Dependencies) {
   return new Elysia({ name: 'link-key', normalize: false, encodeSchema: false })
     .use(accepts)
     .use(operatorGuard(auth))
     .post(
       '/recording/rotate-key',
-      async () => {
+      async ({ user, request, server }) => {
         await recordings.linkKeyReplace(newLinkKey())
         await links.reload()
+        await audit.note('recording_key_replaced', { user, client: audit.clientOf(request, server) })
         return success([], 'The key was replaced: earlier links to recordings no longer open them.')
       },
       { ...takesNothing, response: responses(Nothing, ...READ_FAULTS), detail: { hide: true } },

@@ -143,6 +143,21 @@ describe('the log of the compiled file', () => {
     expect(app.output()).not.toContain('p4ss')
   })
 
+  test('names what the operator erased and the key that was replaced, without the number', async () => {
+    const env = { SUDO_USER: 'jane' }
+    const operator = { user: null, address: null, rest: { by: 'command line (jane)' } }
+    const erase = () => run(['call', 'erase', '--number', '+4930123456'], { cwd: folder.path, env })
+    expect(await noted('numbers_erased', erase)).toMatchObject({
+      ...operator,
+      rest: { numbers: 1, calls: 0, events: 0 },
+    })
+    const rotate = () => run(['recordings', 'rotate-key'], { cwd: folder.path, env })
+    expect(await noted('recording_key_replaced', rotate)).toMatchObject(operator)
+    const listed = await run(['audit', '--limit', '2'], { cwd: folder.path })
+    expect(listed.stdout).toMatch(/key of links to recordings was replaced[\s\S]*numbers were erased/)
+    expect(app.output() + listed.stdout).not.toContain('30123456')
+  })
+
   test('the trail has each change with who made it, for administrators alone, newest first and without secrets', async () => {
     const url = 'https://u:p4ss@trail.example.com/hooks/s3cret'
     token = await logIn(app, 'anna@example.com', 'another one')
@@ -182,11 +197,18 @@ describe('the log of the compiled file', () => {
     }
     const same = await restarted('--trust-proxy', '127.0.0.1')
     expect(same).toHaveLength(1)
-    const [changed = []] = await restarted('--retention', '7d', '--metrics-token', 'a-secret-metrics-token')
+    const [changed = []] = await restarted(
+      '--retention',
+      '7d',
+      '--metrics-token',
+      'a-secret-metrics-token',
+      '--no-calls',
+    )
     expect(changed).toContain('--retention 604800 s')
     expect(changed).toContain('--trust-proxy not set')
     expect(changed.filter((line) => /^--metrics-token set \(fingerprint [\da-f]{8}\)$/.test(line))).toHaveLength(1)
-    expect(changed).toHaveLength(3)
+    expect(changed).toContain('--no-calls true')
+    expect(changed).toHaveLength(4)
   })
 
   test("the trail has the operator's changes from a time without a service", async () => {

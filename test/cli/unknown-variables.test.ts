@@ -1,4 +1,5 @@
 import { expect, test } from 'bun:test'
+import type { Command, Option } from 'commander'
 import { commandLine } from '../../src/cli/commands/commands.ts'
 import { operatorName } from '../../src/cli/operator-name.ts'
 import { nameVariables } from '../../src/cli/options.ts'
@@ -38,6 +39,13 @@ test.each([
   if (serve === undefined) throw new Error('there is no command serve')
   expect(unknownVariables(serve, { [name]: value })).toEqual([])
   expect(unknownVariables(program, { [name]: value })).toEqual([])
+})
+
+test('a variable of the service means the same to each command', () => {
+  const flags = ({ options, commands }: Command): Option[] => [...options, ...commands.flatMap(flags)]
+  const ofService = new Map(serve?.options.map(({ envVar, flags: usage }) => [envVar, usage]))
+  const others = flags(program).filter(({ envVar, flags: usage }) => usage !== (ofService.get(envVar) ?? usage))
+  expect(others.map(({ envVar, flags: usage }) => `${envVar}: ${usage}`)).toEqual([])
 })
 
 test('a variable of a switch that is off is known, and takes no effect', async () => {

@@ -11,6 +11,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import { Elysia } from 'elysia'
+import { createAudit } from '../../src/auth/audit.ts'
 import { callRoutes } from '../../src/calls/api/routes.ts'
 import { EXAMPLES } from '../../src/events/samples.ts'
 import { createLog } from '../../src/lib/log.ts'
@@ -97,8 +98,14 @@ beforeAll(async () => {
     config,
     pbxs: { places: () => pbxs, placesOfSettings: () => [], deleteRemoved: async () => undefined },
   })
+  const audit = createAudit({
+    accounts: store.accounts,
+    trail: store.audit,
+    log: createLog('silent'),
+    trustProxies: [],
+  })
   api = await startApi(store, (auth) =>
-    new Elysia().use(callRoutes(auth, store, recordings.addUrls)).use(recordings.routes(auth)),
+    new Elysia().use(callRoutes(auth, store, recordings.addUrls)).use(recordings.routes({ auth, audit })),
   )
   token = await api.logIn('default')
   strangers = await api.logIn('another')

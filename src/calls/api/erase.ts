@@ -1,6 +1,6 @@
 import { Type } from '@sinclair/typebox'
 import { Elysia, t } from 'elysia'
-import { type AuthService, operatorGuard } from '../../auth/auth.ts'
+import { type Access, operatorGuard } from '../../auth/auth.ts'
 import { accepts } from '../../http/accepts.ts'
 import { BODY_FAULTS, takes } from '../../http/body.ts'
 import { responses, success } from '../../http/envelope.ts'
@@ -36,16 +36,20 @@ type Dependencies = {
 }
 
 /** Creates `POST /erase`, for the operator of the machine: it erases numbers from the calls of every account. */
-export function eraseRoutes(auth: AuthService, { store, onErased }: Dependencies) {
+export function eraseRoutes({ auth, audit }: Pick<Access, 'auth' | 'audit'>, { store, onErased }: Dependencies) {
   return new Elysia({ name: 'erase', normalize: false, encodeSchema: false })
     .use(accepts)
     .use(operatorGuard(auth))
     .post(
       '/erase',
-      async ({ body: { numbers } }) => {
+      async ({ user, body: { numbers }, request, server }) => {
         let sum = NOTHING
         for (const number of numbers) sum = added(sum, await erase(store, number))
         onErased()
+        // The trail is kept for long: it does not have the numbers.
+        const { calls, events, pending, live } = sum
+        const facts = { numbers: numbers.length, calls, events, pending, live }
+        await audit.note('numbers_erased', { user, client: audit.clientOf(request, server) }, facts)
         return success(sum, 'The numbers were erased.')
       },
       { ...takes(Numbers), response: responses(Erased, ...BODY_FAULTS), detail: { hide: true } },

@@ -2,6 +2,7 @@ import type { Command } from 'commander'
 import { Fault } from '../../lib/fault.ts'
 import type { MadeCall } from '../../pbx/pbx.ts'
 import { withStoreOptions } from '../options.ts'
+import { pbxOption } from '../pbx-source.ts'
 import { print, printJson } from '../print.ts'
 import { type Service, type ServiceFlags, withService } from '../service.ts'
 
@@ -22,7 +23,7 @@ export function callMakeCommands(call: Command): void {
       .description('make a call: a phone rings, and when it is answered a number is dialled')
       .requiredOption('--from <extension>', 'the extension whose phone rings')
       .requiredOption('--to <number>', 'the number that is dialled')
-      .option('--pbx <name>', 'the PBX, if several have the extension')
+      .addOption(pbxOption('the PBX, if several have the extension'))
       .option('--name <text>', 'what the phone shows beside the number')
       .option('--account <name>', 'the account of the phone; default: the first one'),
   ).action(makeCall)

@@ -9,6 +9,7 @@ import { wrongUsage } from '../../lib/usage.ts'
 import { DELIVERY_STATES, type DeliveryState } from '../../store/operations/delivery-state.ts'
 import type { WebhookHealth } from '../../web/web.ts'
 import type { WebhookOptions } from '../../webhooks/webhooks.ts'
+import { momentOf } from '../moment.ts'
 import { storePlaceOf } from '../open-store.ts'
 import { wholeNumber, withStoreOptions } from '../options.ts'
 import { counted, print, printJson } from '../print.ts'
@@ -43,7 +44,7 @@ export function deliveryCommand(program: Command): void {
     .addOption(new Option('--event <name>', 'only deliveries of this event').choices(EVENT_NAMES))
     .option('--url <url>', 'only deliveries to this URL')
     .option('--call <id>', 'only deliveries of this call')
-    .option('--since <time>', 'only deliveries created at or after this time (RFC 3339)')
+    .option('--since <time>', 'only deliveries created at or after this time (RFC 3339, or how long ago: 7d)')
     .option('--until <time>', 'only deliveries created before this time')
     .option('--limit <number>', `the number of deliveries to list, at most ${MAX_LISTED}`, '50')
     .option('--cursor <cursor>', 'the next_cursor that --json printed before')
@@ -186,12 +187,6 @@ async function retry(id: string | undefined, flags: Flags & { failedSince?: stri
   const queued = 'queued' in result ? result.queued : 1
   if (json) printJson(result)
   else print(`${counted(queued, 'delivery is', 'deliveries are')} retried.`)
-}
-
-function momentOf(flag: string, text: string): string {
-  if (parseTime(text) === undefined)
-    throw wrongUsage(`${flag} is ${JSON.stringify(text)}: give it as 2026-11-20T21:42:00Z`)
-  return text
 }
 
 /** Adds to a not-found error the id and how to list the ids. */

@@ -64,7 +64,7 @@ function checkCommand(pbx: Command): void {
       if (findings.some(({ level }) => level === 'missing'))
         throw new Fault(
           'unavailable',
-          'events of the PBX would be wrong or missing: correct what is marked missing above, then check again',
+          'not all that this PBX is to do would work: correct what is marked missing above, then check again',
         )
     })
 }

@@ -2,6 +2,7 @@ import type { Command } from 'commander'
 import type { StateSubject } from '../../events/kinds.ts'
 import { SUBJECTS } from '../../events/states.ts'
 import { withStoreOptions } from '../options.ts'
+import { pbxOption } from '../pbx-source.ts'
 import { printJson } from '../print.ts'
 import { type ServiceFlags, withService } from '../service.ts'
 import { printTable } from '../table.ts'
@@ -37,7 +38,7 @@ export function stateCommands(program: Command): void {
       .command('list')
       .description(`list the present states of ${what}, at most a second old`)
       .option('--account <name>', 'only this account')
-      .option('--pbx <name>', 'only this PBX')
+      .addOption(pbxOption('only this PBX'))
     withStoreOptions(listing).action((flags: Flags) => printStates(kind, flags))
   }
 }
@@ -46,14 +47,16 @@ async function printStates(kind: StateSubject, { json, account, pbx, ...flags }:
   // Customers of one PBX may have the same extensions.
   const columns = ['account', 'pbx', ...Object.keys(SUBJECTS[kind].properties)]
   const { result } = await withService(flags, (service) =>
-    service.ask<Row[]>('GET', `/${kind}`, { query: { account: '*', pbx } }),
+    service.ask<Row[]>('GET', `/${kind}`, { query: { account: account ?? '*', pbx } }),
   )
-  const rows = result.filter((row) => account === undefined || row.account === account)
+  const rows: readonly Row[] = account === undefined ? result : result.map((row) => ({ account, ...row }))
   if (json) printJson(rows)
   else
     printTable(
       columns,
       rows.map((row) => columns.map((column) => row[column])),
-      { whenEmpty: `No ${COMMANDS[kind]} are known: ${WHY_EMPTY[kind]}.` },
+      {
+        whenEmpty: `No ${COMMANDS[kind]}${pbx === undefined ? '' : ` of the PBX ${pbx}`} are known: ${WHY_EMPTY[kind]}.`,
+      },
     )
 }

@@ -1,7 +1,7 @@
 import type { NewReplay } from '../../deliveries/deliveries.ts'
 import { STEP_EVENTS } from '../../flows/flows.ts'
-import { nowUs, parseDuration, parseTime, rfc3339 } from '../../lib/time.ts'
 import { wrongUsage } from '../../lib/usage.ts'
+import { momentOf } from '../moment.ts'
 import { counted, print, printError, printJson } from '../print.ts'
 import { type AccountFlags, onAccount } from '../webhook-account.ts'
 
@@ -25,14 +25,6 @@ export async function replayEvents(url: string, flags: ReplayFlags): Promise<voi
   if (queued === 0) return print('No event of this time is to be sent: all were delivered, or are pending.')
   print(`${counted(queued, 'event')} will be sent, those of new calls first.`)
   if (!isRunning) printError('No service is running on this store, so nothing is sent yet: hookswitch serve starts it.')
-}
-
-/** Returns a time that is given in RFC 3339, or as how long ago it was (`7d`). */
-function momentOf(flag: string, given: string): string {
-  const agoMs = parseDuration(given)
-  if (agoMs !== undefined) return rfc3339(nowUs() - agoMs * 1_000)
-  if (parseTime(given) !== undefined) return given
-  throw wrongUsage(`${flag}: ${given} is neither a time (2026-11-01T00:00:00Z) nor how long ago it was (7d, 12h)`)
 }
 
 function kindOf(name: string): NonNullable<NewReplay['events']>[number] {

@@ -45,3 +45,17 @@ function textAt(data: unknown, path: readonly string[]): string | undefined {
   }
   return typeof found === 'object' || found === undefined ? undefined : String(found)
 }
+
+/**
+ * Refuses a filter by body where it is not known: if it were ignored, deliveries that it leaves out would be sent again.
+ * @throws Fault 422.
+ */
+export function refuseBodyFilter(given: Readonly<Record<string, unknown>> | undefined): void {
+  const errors = Object.keys(given ?? {})
+    .filter((name) => name.startsWith(PREFIX))
+    .map((name) => ({
+      path: `/${name}`,
+      message: 'is a filter of the list alone: retry the deliveries that it shows by their ids',
+    }))
+  if (errors.length > 0) throw new Fault('invalid', 'The request is not valid.', { errors })
+}

@@ -7,7 +7,7 @@ import { PageCursor, PageLimit } from '../../http/paging.ts'
 import { asks } from '../../http/query.ts'
 import { createQuota } from '../../http/rate-limit.ts'
 import { type NowUs, SECOND, steadyUs } from '../../lib/time.ts'
-import { bodyFilterOf } from './body-filter.ts'
+import { bodyFilterOf, refuseBodyFilter } from './body-filter.ts'
 import {
   DELIVERY_ID,
   Delivery,
@@ -120,8 +120,13 @@ export function deliveryRoutes(auth: AuthService, { deliveries, replays, sendTes
     )
     .post(
       '/integration/delivery/retry',
-      async ({ scope, body }) =>
-        success({ queued: await deliveries.retryAll(scope, body) }, 'The matching deliveries are being sent again.'),
+      async ({ scope, body }) => {
+        refuseBodyFilter(body)
+        return success(
+          { queued: await deliveries.retryAll(scope, body) },
+          'The matching deliveries are being sent again.',
+        )
+      },
       {
         ...takesOptional(DeliveryFilter),
         response: responses(Queued, 'unauthenticated', ...BODY_FAULTS),

@@ -246,7 +246,11 @@ export function createSetupService({
     const flow = stored.options?.flow ?? null
     if (flow === null)
       throw invalid([
-        { path: '/url', message: 'has no flow: its requests are those of POST /integration/webhook/preview' },
+        {
+          path: '/url',
+          message:
+            'has no flow, so each event is one request: give the kind of one event (event, --event KIND) in place of a call or a recording',
+        },
       ])
     // It was checked against the schema before it was stored.
     return flow as NewFlow

@@ -46,7 +46,7 @@ const CHECK_MS = 50
 const sentence = (reason: string | null): string => `${(reason ?? 'it gives no reason').replace(/\.+$/, '')}.`
 
 const OFF =
-  'Calls are not made on this PBX: its administrator can allow them with calls= in its URL (see the guide on click to call).'
+  'No PBX of this account makes calls: an administrator can allow it with calls= in the URL of the PBX (see the guide on click to call).'
 const IN_DOUBT =
   'The PBX did not answer in time: look whether the phone rings or talks before you try again. Nothing is sent twice.'
 

@@ -71,8 +71,13 @@ test.each([
     /there is no delivery 99999999: list the ids with hookswitch delivery list/,
   ],
   ['nothing to retry', ['retry'], 2, /delivery retry ID/],
-  ['no zone', ['retry', '--failed-since', '2026-11-20T21:42:00'], 2, /is "2026-11-20T21:42:00": give it as 2026-.*Z/],
-  ['no time', ['retry', '--failed-since', 'yesterday'], 2, /--failed-since is "yesterday": give it as 2026-/],
+  [
+    'no zone',
+    ['retry', '--failed-since', '2026-11-20T21:42:00'],
+    2,
+    /--failed-since: 2026-11-20T21:42:00 is neither a time \(2026-/,
+  ],
+  ['no time', ['retry', '--failed-since', 'yesterday'], 2, /--failed-since: yesterday is neither a time/],
 ] as const)('%s is reported in one line with what to do', async (_, args, code, message) => {
   const ran = await delivery(...args)
   expect([ran.code, ran.stderr.trim().split('\n').length]).toEqual([code, 1])

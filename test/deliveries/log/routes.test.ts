@@ -327,6 +327,7 @@ describe('sending again', () => {
     ['a time that is none', { since: 'x' }, '/since'],
     ['a time without its zone', { until: '2026-11-20T21:42:00' }, '/until'],
     ['a URL that is no text', { url: 5 }, '/url'],
+    ['a filter of the list alone', { state: 'delivered', 'body.call.from.number': '1' }, '/body.call.from.number'],
   ])('many, by %s: 422, and nothing is sent', async (_, body, path) => {
     receiver.received.length = 0
     const answer = await post('/integration/delivery/retry', { body })
