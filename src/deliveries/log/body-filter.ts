@@ -47,7 +47,8 @@ function textAt(data: unknown, path: readonly string[]): string | undefined {
 }
 
 /**
- * Refuses a filter by body where it is not known: if it were ignored, deliveries that it leaves out would be sent again.
+ * Refuses a filter by body where it is not known: if it were ignored, deliveries that it leaves out would be sent
+ * again.
  * @throws Fault 422.
  */
 export function refuseBodyFilter(given: Readonly<Record<string, unknown>> | undefined): void {

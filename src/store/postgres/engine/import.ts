@@ -15,6 +15,8 @@ type TableToCopy = {
 
 /** Rows refer to rows of tables earlier in this list; rows of the other tables refer to nothing. */
 const ORDER = ['accounts', 'users', 'tokens', 'webhooks', 'secrets', 'events', 'deliveries', 'attempts']
+/** Columns that a store of one node lacks and that have no default. */
+const LACKING: Readonly<Record<string, Readonly<Record<string, string>>>> = { quarters: { node: "''" } }
 const WITH_IDENTITY = ['accounts', 'users', 'webhooks', 'audit']
 
 /** A store of many gigabytes takes hours. */
@@ -78,10 +80,10 @@ async function copyTable(query: Query, { name, columns, batches }: TableToCopy):
       const wanted = columns.filter((column) => types.has(column))
       if (table === name && wanted.length < columns.length)
         throw new Error(`${table} lacks a column of ${columns.join(', ')}`)
-      const account = join === '' ? [] : ['account_id']
+      const added = Object.entries(join === '' ? (LACKING[name] ?? {}) : { account_id: 'e.account_id' })
       await query(
-        `INSERT INTO ${table} (${[...wanted, ...account].join(', ')}) OVERRIDING SYSTEM VALUE
-         SELECT ${[...wanted.map((column) => `r.${column}::${types.get(column)}`), ...account.map(() => 'e.account_id')].join(', ')}
+        `INSERT INTO ${table} (${[...wanted, ...added.map(([column]) => column)].join(', ')}) OVERRIDING SYSTEM VALUE
+         SELECT ${[...wanted.map((column) => `r.${column}::${types.get(column)}`), ...added.map(([, value]) => value)].join(', ')}
          FROM ${from} ${join} WHERE ${condition}`,
         arrays,
       )
