@@ -15,6 +15,8 @@ export {
   headerToken,
   ofOneAccount,
   operatorGuard,
+  popGuard,
+  popScopeGuard,
   requireSession,
   scopeGuard,
 } from './guard.ts'

@@ -8,6 +8,8 @@ import type { Session } from './sessions.ts'
 
 const ADMINS_ONLY =
   'Only an administrator may do this. Ask the operator of this service to make you one: hookswitch user type admin --email …'
+const POP_ONLY =
+  'This token is for the pop page alone: it may read GET /stream, GET /call?number= and GET /contact, and make calls if it was created with "calls": true.'
 const WITH_TOKEN = /^bearer +([^\s]+) *$/i
 
 /**
@@ -36,7 +38,7 @@ const ALL = '*'
  */
 export const guard = (auth: AuthService) => authenticated('guard', auth, (asked) => accountSession(auth, asked))
 
-/** Returns the session of a request about an account. @throws Fault `unauthenticated`; 404 as `guard`. */
+/** Returns the session of a request about an account. @throws Fault as `requireSession`; 404 as `guard`. */
 export async function accountSession(auth: AuthService, { request, token, query }: Asked): Promise<Session> {
   return auth.isOperators(request) ? auth.operatorSession(chosenAccount(query)) : requireSession(auth, token)
 }
@@ -45,14 +47,32 @@ export async function accountSession(auth: AuthService, { request, token, query 
  * Creates the plugin for routes that the operator of the machine may ask for every account, with `?account=*`: it adds
  * the same as `guard`, and `scope`, the account or `null` for all of them.
  */
-export const scopeGuard = (auth: AuthService) =>
-  new Elysia({ name: 'scope-guard' }).use(headerToken).derive({ as: 'scoped' }, async ({ bearer, request, query }) => {
-    const isAll = auth.isOperators(request) && query.account === ALL
+export const scopeGuard = (auth: AuthService) => scoped('scope-guard', auth, requireSession)
+
+/**
+ * Creates the plugin for the few routes that a token for the pop page may use: it adds the same as `guard`. Such a
+ * route asks `session.extension` itself whose calls it may show. With any other plugin these tokens are 403.
+ */
+export const popGuard = (auth: AuthService) =>
+  authenticated('pop-guard', auth, async ({ request, token, query }) =>
+    auth.isOperators(request) ? auth.operatorSession(chosenAccount(query)) : anySession(auth, token),
+  )
+
+/** Creates the plugin that is `scopeGuard` and `popGuard` in one. */
+export const popScopeGuard = (auth: AuthService) => scoped('pop-scope-guard', auth, anySession)
+
+function scoped(name: string, auth: AuthService, sessionOf: typeof anySession) {
+  return new Elysia({ name }).use(headerToken).derive({ as: 'scoped' }, async ({ bearer, request, query }) => {
+    const isOperators = auth.isOperators(request)
+    const isAll = isOperators && query.account === ALL
     if (isAll) delete query.account
-    const session = isAll ? await auth.operatorSession() : await accountSession(auth, { request, token: bearer, query })
+    const session = isOperators
+      ? await auth.operatorSession(isAll ? undefined : chosenAccount(query))
+      : await sessionOf(auth, bearer)
     const { accountId } = session.user
     return { session, user: session.user, accountId, scope: isAll ? null : accountId }
   })
+}
 
 /** Creates the plugin for routes about the user of the token. The operator is no user: 404. */
 export const ownGuard = (auth: AuthService) =>
@@ -106,8 +126,18 @@ export function ofOneAccount(scope: number | null): number {
   return scope
 }
 
-/** Returns the session of a token. @throws Fault `unauthenticated` if it has none. */
+/**
+ * Returns the session of a token with the rights of its user. @throws Fault `unauthenticated` if it has none,
+ * `forbidden` for a token for the pop page.
+ */
 export async function requireSession(auth: AuthService, token: string | undefined): Promise<Session> {
+  const session = await anySession(auth, token)
+  if (session.pop) throw new Fault('forbidden', POP_ONLY)
+  return session
+}
+
+/** Returns the session of any token. @throws Fault `unauthenticated` if it has none. */
+async function anySession(auth: AuthService, token: string | undefined): Promise<Session> {
   const session = await auth.session(token ?? '')
   if (session === undefined)
     throw new Fault('unauthenticated', 'Log in first, and send the token as Authorization: Bearer.')

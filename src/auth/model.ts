@@ -71,6 +71,20 @@ export const NewToken = named(
   t.Object({
     name: nameSchema(`What the token is for, ${MAX_NAME_CHARACTERS} characters at most`),
     calls: t.Optional(t.Boolean({ description: 'Whether calls may be made and hung up with it; `false` if absent' })),
+    pop: t.Optional(
+      t.Boolean({
+        description:
+          '`true`: for the pop page, which others may see: it reads `GET /stream` (calls alone), `GET /call?number=` (the last ' +
+          'three) and `GET /contact`, and nothing else; `false` if absent',
+      }),
+    ),
+    extension: t.Optional(
+      t.String({
+        description: 'With `pop`: it reads calls of this extension alone, and makes calls from it alone',
+        minLength: 1,
+        maxLength: 64,
+      }),
+    ),
   }),
 )
 export type NewToken = Static<typeof NewToken>
@@ -81,6 +95,8 @@ export const NamedToken = named(
     id: t.String({ description: 'The id of the token, for revoking it', form: TOKEN_ID }),
     name: nameSchema('What it is for'),
     calls: t.Boolean({ description: 'Whether calls may be made and hung up with it' }),
+    pop: t.Boolean({ description: 'Whether it is for the pop page: it reads calls and contacts, and nothing else' }),
+    extension: textOrNull('The extension whose calls alone a token for the pop page reads; `null`: all calls'),
     access_token: t.String({ description: 'The token itself, which cannot be read again', form: ACCESS_TOKEN }),
   }),
 )
@@ -93,6 +109,8 @@ export const TokenInfo = named(
     id: t.String({ description: 'The id of the token, for revoking it', form: TOKEN_ID }),
     name: textOrNull('The name of an API token; `null` for a login'),
     calls: t.Boolean({ description: 'Whether calls may be made and hung up with this API token; `false` for a login' }),
+    pop: t.Boolean({ description: 'Whether it is for the pop page: it reads calls and contacts, and nothing else' }),
+    extension: textOrNull('The extension whose calls alone a token for the pop page reads; `null`: all calls'),
     client: textOrNull('The User-Agent of the login'),
     created_at: t.String({ format: 'date-time', description: 'When it was created' }),
     last_used_at: t.Union([t.String({ format: 'date-time' }), t.Null()], {

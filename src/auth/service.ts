@@ -69,7 +69,7 @@ export function createAuthService({
     async operatorSession(account?: string): Promise<Session> {
       const accountId = account === undefined ? NO_ACCOUNT : await accountIdOf(accounts, account)
       const user = { id: 0, accountId, type: USER_TYPES.ADMIN, name: 'command line', email: '', createdUs: 0 }
-      return { user, name: null, calls: true, tokenHash: '', lastUsedUs: null }
+      return { user, name: null, calls: true, pop: false, extension: null, tokenHash: '', lastUsedUs: null }
     },
 
     /**

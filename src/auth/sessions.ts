@@ -1,9 +1,12 @@
 import { type NowUs, SECOND } from '../lib/time.ts'
 import type { UserOfToken } from '../store/operations/accounts.ts'
 import type { Store } from '../store/store.ts'
-import { tokenHash } from './token.ts'
+import { popTokenHash, tokenHash } from './token.ts'
 
-/** The user and token of a request. `name`: the name of an API token, `null` of a login. */
+/**
+ * The user and token of a request. `name`: the name of an API token, `null` of a login; `tokenHash`: the hash under
+ * which it is stored.
+ */
 export type Session = Omit<UserOfToken, 'lastUsedUs'> & { readonly tokenHash: string; lastUsedUs: number | null }
 
 /** The size of the session cache, more than a customer has systems; beyond it each request reads the store. */
@@ -29,14 +32,18 @@ export function createSessions(accounts: Store['accounts'], now: NowUs): Session
     sessions.clear()
   }
 
-  async function lookUp(hash: string): Promise<Session | undefined> {
+  async function lookUp(token: string, hash: string): Promise<Session | undefined> {
     const before = generation
-    const found = await accounts.userGetByToken(hash)
-    if (found === undefined) return undefined
-    const session = { ...found, tokenHash: hash }
+    const session = (await stored(hash)) ?? (await stored(popTokenHash(token)))
+    if (session === undefined) return undefined
     if (before === generation && sessions.size < MAX_SESSIONS) sessions.set(hash, session)
     noteUse(session)
     return session
+  }
+
+  async function stored(hash: string): Promise<Session | undefined> {
+    const found = await accounts.userGetByToken(hash)
+    return found && { ...found, tokenHash: hash }
   }
 
   function noteUse(session: Session): void {
@@ -54,7 +61,7 @@ export function createSessions(accounts: Store['accounts'], now: NowUs): Session
       const hash = tokenHash(token)
       if (hash === undefined) return undefined
       const cached = sessions.get(hash)
-      if (cached === undefined) return lookUp(hash)
+      if (cached === undefined) return lookUp(token, hash)
       noteUse(cached)
       return cached
     },

@@ -8,7 +8,7 @@ import type { Audit } from './audit.ts'
 import { ownGuard } from './guard.ts'
 import { NamedToken, NewToken, TOKEN_ID, TokenInfo } from './model.ts'
 import type { AuthService } from './service.ts'
-import type { TokenService } from './token-service.ts'
+import { type TokenService, tokenRule } from './token-service.ts'
 
 const about = { tags: ['Authentication'], security: [{ bearer: [] }] }
 const Params = t.Object({ id: t.String({ description: 'The id of the token', form: TOKEN_ID }) })
@@ -42,13 +42,13 @@ export function tokenRoutes(auth: AuthService, tokens: TokenService, audit: Audi
         return success(token, 'The API token was created. It cannot be shown again.')
       },
       {
-        ...takes(NewToken),
+        ...takes(NewToken, tokenRule),
         response: responses(NamedToken, 'unauthenticated', ...BODY_FAULTS),
         detail: {
           summary: 'Create an API token',
           description:
             'For a program. It has the same rights as you, but makes calls only with `"calls": true`, and is valid until it is ' +
-            'revoked.',
+            'revoked. With `"pop": true` it is for the pop page (`/pop`), and every other request with it is 403.',
           ...about,
         },
       },

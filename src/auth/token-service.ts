@@ -1,11 +1,22 @@
-import { Fault } from '../lib/fault.ts'
+import { Fault, type FieldError } from '../lib/fault.ts'
 import { type NowUs, nowUs, rfc3339 } from '../lib/time.ts'
 import type { TokenRecord } from '../store/operations/accounts.ts'
 import type { Store } from '../store/store.ts'
 import { mayCall, NO_CALLS } from './call-right.ts'
 import type { NamedToken, NewToken, TokenInfo } from './model.ts'
 import type { Session } from './sessions.ts'
-import { hashOf, newToken, tokenId } from './token.ts'
+import { hashOf, newToken, popTokenHash, tokenId } from './token.ts'
+
+/** Checks a new token for what the schema cannot express. */
+export function tokenRule(body: unknown): FieldError[] {
+  if (typeof body !== 'object' || body === null || !('extension' in body)) return []
+  const { extension } = body
+  if (Reflect.get(body, 'pop') !== true)
+    return [{ path: '/extension', message: 'is for a token with "pop": true alone' }]
+  return typeof extension === 'string' && /\s/.test(extension)
+    ? [{ path: '/extension', message: 'must be one extension, without spaces' }]
+    : []
+}
 
 export type TokenService = ReturnType<typeof createTokenService>
 
@@ -35,22 +46,16 @@ export function createTokenService({ accounts, onRevoked, usersMayCall = true, n
      * Creates an API token and returns it; it cannot be read again.
      * @throws Fault 401 if the session was revoked in the meantime; 403 if the user may not give it the right to calls.
      */
-    async create(session: Session, { name: given, calls = false }: NewToken): Promise<NamedToken> {
+    async create(session: Session, given: NewToken): Promise<NamedToken> {
+      const { calls = false, pop = false, extension = null } = given
       const { user, tokenHash: madeWith } = session
       if (calls && !mayCall(session, usersMayCall)) throw new Fault('forbidden', NO_CALLS)
       const token = newToken()
-      const name = given.trim()
-      const hash = hashOf(token)
-      const added = await accounts.tokenAddNamed({
-        userId: user.id,
-        name,
-        calls,
-        tokenHash: hash,
-        madeWith,
-        atUs: now(),
-      })
+      const tokenHash = pop ? popTokenHash(token) : hashOf(token)
+      const made = { name: given.name.trim(), calls, pop, extension }
+      const added = await accounts.tokenAddNamed({ ...made, userId: user.id, tokenHash, madeWith, atUs: now() })
       if (!added) throw new Fault('unauthenticated', 'This session has ended. Log in again.')
-      return { id: tokenId(hash), name, calls, access_token: token }
+      return { id: tokenId(tokenHash), ...made, access_token: token }
     },
 
     /**
@@ -67,12 +72,14 @@ export function createTokenService({ accounts, onRevoked, usersMayCall = true, n
 
 /** Returns a token as the API shows it. `current`: the hash of the token of the request. */
 export const tokenInfo = (
-  { hash, name, calls, client, createdUs, lastUsedUs }: TokenRecord,
+  { hash, name, calls, pop, extension, client, createdUs, lastUsedUs }: TokenRecord,
   current: string | undefined,
 ): TokenInfo => ({
   id: tokenId(hash),
   name,
   calls,
+  pop,
+  extension,
   client,
   created_at: rfc3339(createdUs),
   last_used_at: lastUsedUs === null ? null : rfc3339(lastUsedUs),

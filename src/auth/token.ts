@@ -12,6 +12,14 @@ export function tokenHash(token: string): string | undefined {
   return SHAPE.test(token) ? new Bun.CryptoHasher('sha256').update(token).digest('hex') : undefined
 }
 
+/**
+ * Returns the hash under which a token for the pop page is stored. It is another one than `tokenHash`, because a node
+ * of an earlier version takes every token that it finds for one with all rights of its user: this one it never finds.
+ */
+export function popTokenHash(token: string): string {
+  return new Bun.CryptoHasher('sha256').update(`pop ${token}`).digest('hex')
+}
+
 /** Short enough to read, and long enough to be unique among the tokens of a user. */
 const ID_CHARACTERS = 16
 

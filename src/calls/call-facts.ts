@@ -1,13 +1,25 @@
-import type { CallRecord, Party } from '../events/bodies.ts'
+import type { Call, CallRecord, Party, Stage } from '../events/bodies.ts'
 import type { CallFacts } from '../store/operations/calls.ts'
 
 /** A longer text would make an index large: nobody searches for the hundredth phone that rang by its name. */
 const MAX_TEXT_CHARS = 2_000
 
+/** Returns the parties that took part in a call. */
+const partiesOf = ({ from, to, answered_by: answered, handled_by: handled }: Call): Party[] => [
+  from,
+  to,
+  ...(answered === null ? [] : [answered]),
+  ...handled,
+]
+
+/** Returns the extensions that took part in a call or rang. `stages`: those that are known. */
+export const extensionsOf = (call: Call, stages: readonly Stage[]): string[] => [
+  ...[...partiesOf(call), ...call.missed_by].flatMap(({ extension }) => extension ?? []),
+  ...stages.flatMap(({ kind, target }) => (kind === 'user' && target !== null ? [target] : [])),
+]
+
 export function callFactsOf(pbx: string | null, { call, stages }: CallRecord): CallFacts {
-  const parties = [call.from, call.to, ...(call.answered_by === null ? [] : [call.answered_by]), ...call.handled_by]
-  const extensions = [...parties, ...call.missed_by].flatMap(({ extension }) => extension ?? [])
-  const dialled = stages.flatMap(({ kind, target }) => (kind === 'user' && target !== null ? [target] : []))
+  const parties = partiesOf(call)
   const numbers = [call.from, call.to].flatMap(({ number, e164 }) => [number ?? '', e164 ?? ''])
   const texts = [
     ...parties.flatMap(textsOf),
@@ -19,7 +31,7 @@ export function callFactsOf(pbx: string | null, { call, stages }: CallRecord): C
     result: call.result,
     missed: call.missed === true,
     who: [
-      spaced([...extensions, ...dialled]),
+      spaced(extensionsOf(call, stages)),
       spaced(numbers),
       distinct(texts).join('\n').slice(0, MAX_TEXT_CHARS),
     ].join('\n'),

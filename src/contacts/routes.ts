@@ -1,5 +1,5 @@
 import { Elysia, t } from 'elysia'
-import { type Audit, type AuthService, guard } from '../auth/auth.ts'
+import { type Audit, type AuthService, guard, popGuard } from '../auth/auth.ts'
 import { Contact } from '../events/bodies.ts'
 import { accepts } from '../http/accepts.ts'
 import { BODY_FAULTS, takes } from '../http/body.ts'
@@ -47,10 +47,16 @@ type Options = {
   readonly now?: NowUs
 }
 
-/** Creates the routes for the look-up of contacts: its settings, and a look-up for a dialplan. */
-export function contactRoutes({ auth, contacts, audit, now = steadyUs }: Options) {
-  const quota = createQuota({ limit: REPLACED_A_MINUTE, windowUs: 60 * SECOND, now })
+/** Creates the routes for the look-up of contacts: its settings, and a look-up for a dialplan and the pop page. */
+export function contactRoutes(options: Options) {
   return new Elysia({ name: 'contacts', normalize: false, encodeSchema: false })
+    .use(settingsRoutes(options))
+    .use(lookUpRoute(options))
+}
+
+function settingsRoutes({ auth, contacts, audit, now = steadyUs }: Options) {
+  const quota = createQuota({ limit: REPLACED_A_MINUTE, windowUs: 60 * SECOND, now })
+  return new Elysia({ name: 'contact settings', normalize: false, encodeSchema: false })
     .use(accepts)
     .use(guard(auth))
     .get(
@@ -89,6 +95,12 @@ export function contactRoutes({ auth, contacts, audit, now = steadyUs }: Options
         },
       },
     )
+}
+
+const lookUpRoute = ({ auth, contacts }: Options) =>
+  new Elysia({ name: 'contact', normalize: false, encodeSchema: false })
+    .use(accepts)
+    .use(popGuard(auth))
     .get(
       '/contact',
       async ({ accountId, query }) => {
@@ -106,7 +118,6 @@ export function contactRoutes({ auth, contacts, audit, now = steadyUs }: Options
         },
       },
     )
-}
 
 const FOUND: Readonly<Record<ContactState, string>> = {
   found: 'This is the contact.',

@@ -32,7 +32,7 @@ const DESCRIPTIONS: Readonly<Record<string, string>> = {
   200: 'Success',
   400: 'The body is empty or not valid JSON',
   401: 'The token is missing, unknown or revoked. At login: the e-mail address or the password is wrong',
-  403: 'This type of user may not do this, or a link is wrong or has expired',
+  403: 'This user or this token may not do this, or a link is wrong or has expired',
   404: 'There is no object with this id',
   406: 'The Accept header excludes application/json',
   409: 'This is not possible in the present state; the message has the reason and what to do',
@@ -149,7 +149,7 @@ function operation({ method, hooks }: DocumentedRoute, path: string): Json {
       : {}),
     responses: {
       ...Object.fromEntries(
-        Object.entries(objectOf(response)).map(([status, schema]) => [
+        Object.entries(withForbidden(objectOf(response), own)).map(([status, schema]) => [
           status,
           { description: DESCRIPTIONS[status] ?? 'See the envelope', content: json(plain(schema)) },
         ]),
@@ -158,6 +158,10 @@ function operation({ method, hooks }: DocumentedRoute, path: string): Json {
     },
   }
 }
+
+/** A token may have fewer rights than its user: what needs one may be refused. */
+const withForbidden = (response: Json, { security }: Json): Json =>
+  security === undefined || response[401] === undefined ? response : { 403: response[401], ...response }
 
 function webhook(name: EventKind): Json {
   const { obeys, summary } = EVENT_KINDS[name]

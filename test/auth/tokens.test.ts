@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { join } from 'node:path'
 import { createAuthService } from '../../src/auth/service.ts'
+import { tokenHash } from '../../src/auth/token.ts'
 import { tokenRoutes } from '../../src/auth/token-routes.ts'
 import { createTokenService } from '../../src/auth/token-service.ts'
 import { SECOND } from '../../src/lib/time.ts'
@@ -124,5 +125,62 @@ describe('the last use of a token', () => {
     auth.forget()
     atUs += SECOND
     expect((await use())?.last_used_at).toBe('2026-11-20T00:05:00.000000Z')
+  })
+})
+
+describe('a token for the pop page', () => {
+  test('says so when it is created and listed, and has the form of every token', async () => {
+    const session = await api.logIn('popping')
+    const desk = { name: 'desk', calls: true, pop: true, extension: '101' }
+    const { status, body } = await create(session, desk)
+    expect([status, body.result]).toEqual([200, expect.objectContaining(desk)])
+    expect(made({ body } as Answer).access_token).toMatch(/^hks_[A-Za-z0-9_-]{43}$/)
+    expect((await create(session, { name: 'wall', pop: true })).body.result).toMatchObject({
+      pop: true,
+      extension: null,
+    })
+    const listed = (await list(session)).map((token) => ({ ...token }) as Record<string, unknown>)
+    expect(listed.find(({ name }) => name === 'desk')).toMatchObject(desk)
+    expect(listed.find(({ name }) => name === null)).toMatchObject({ pop: false, extension: null })
+  })
+
+  test.each([
+    ['an extension without `pop`', { name: 'x', extension: '101' }, '/extension'],
+    ['an extension with `pop: false`', { name: 'x', pop: false, extension: '101' }, '/extension'],
+    ['an empty extension', { name: 'x', pop: true, extension: '' }, '/extension'],
+    ['an extension with a space', { name: 'x', pop: true, extension: '101 102' }, '/extension'],
+    ['an extension without end', { name: 'x', pop: true, extension: '1'.repeat(65) }, '/extension'],
+    ['a word for `pop`', { name: 'x', pop: 'yes' }, '/pop'],
+  ])('%s is refused', async (_, given, path) => {
+    const { status, body } = await create(await api.logIn(`refused ${path} ${JSON.stringify(given).length}`), given)
+    expect(status).toBe(422)
+    expect(Object(body.result).errors).toEqual([expect.objectContaining({ path })])
+  })
+
+  test('neither lists nor creates nor revokes tokens', async () => {
+    const session = await api.logIn('narrow')
+    const { id, access_token: token } = made(await create(session, { name: 'desk', pop: true, calls: true }))
+    const answers = [
+      await ask(api, 'GET', '/auth/token', { token }),
+      await create(token, { name: 'more' }),
+      await create(token, { name: 'more', pop: true }),
+      await revoke(token, id),
+    ]
+    expect(answers.map(({ status }) => status)).toEqual([403, 403, 403, 403])
+    expect(answers[0]?.body.message).toContain('for the pop page alone')
+    expect(await list(session)).toHaveLength(2)
+    expect((await revoke(session, id)).status).toBe(200)
+    expect((await ask(api, 'GET', '/auth/token', { token })).status).toBe(401)
+  })
+
+  test('is never found by a node of an earlier version, which would take it for a token with all rights', async () => {
+    const session = await api.logIn('earlier')
+    const { access_token: pop } = made(await create(session, { name: 'desk', pop: true }))
+    const { access_token: full } = made(await create(session, { name: 'crm' }))
+    // An earlier version looks for this hash, and knows no other right than that of calls.
+    const asEarlierNode = (token: string) => store.accounts.userGetByToken(tokenHash(token) ?? '')
+    expect(await asEarlierNode(pop)).toBeUndefined()
+    expect(await asEarlierNode(full)).toMatchObject({ name: 'crm', pop: false })
+    expect((await createAuthService(store).session(pop))?.pop).toBe(true)
   })
 })

@@ -1,11 +1,11 @@
 import { createEventStreamDecoder } from '../../src/web/browser/lib/event-stream-decoder.ts'
 
-/** Follows the stream of an account until it ends or is dropped. */
-export async function followStream(app: { readonly url: string }, token: string) {
+/** Follows the stream of an account until it ends or is dropped. `query`: of the request, such as `?calls=none`. */
+export async function followStream(app: { readonly url: string }, token: string, query = '') {
   const over = new AbortController()
   const messages: Parameters<Parameters<typeof createEventStreamDecoder>[0]>[0][] = []
   let text = ''
-  const response = await fetch(`${app.url}/stream`, {
+  const response = await fetch(`${app.url}/stream${query}`, {
     headers: { authorization: `Bearer ${token}` },
     signal: over.signal,
   })

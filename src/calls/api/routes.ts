@@ -1,10 +1,10 @@
 import { Type } from '@sinclair/typebox'
 import { Elysia, t } from 'elysia'
-import { type AuthService, ofOneAccount, scopeGuard } from '../../auth/auth.ts'
+import { type AuthService, guard, popScopeGuard } from '../../auth/auth.ts'
 import { Call, CallRecord } from '../../events/bodies.ts'
 import { CALL_RESULTS, DIRECTIONS } from '../../events/enums.ts'
 import { readCallRecord, readPbx } from '../../events/stored-json.ts'
-import { acceptsAlso } from '../../http/accepts.ts'
+import { accepts, acceptsAlso } from '../../http/accepts.ts'
 import { responses, success } from '../../http/envelope.ts'
 import { CURSOR, PAGE_SIZE, PageCursor, PageLimit, readCursor, writeCursor } from '../../http/paging.ts'
 import { asks } from '../../http/query.ts'
@@ -18,6 +18,7 @@ import type { Store } from '../../store/store.ts'
 import { csvHead, csvOf } from './call-csv.ts'
 import { type CallSearch, countCalls, findAllCalls, findCalls, MAX_COUNTED } from './call-search.ts'
 import { findCallsOfAll } from './call-search-of-all.ts'
+import { popCalls, popQuery } from './pop-calls.ts'
 
 const JSON_HEADERS = { 'content-type': 'application/json' }
 /** Records have some kilobytes each: reading more at once would hold up others. */
@@ -117,17 +118,27 @@ type Sources = Pick<Store, 'calls' | 'accounts'>
 
 /** Creates the routes for the call records of the account, ordered by the time when they were saved. */
 export function callRoutes(auth: AuthService, store: Sources, addUrls: AddUrls = async (record) => record) {
-  const { calls } = store
   return new Elysia({ name: 'calls', normalize: false })
+    .use(callListRoute(auth, store))
+    .use(callRecordRoute(auth, store, addUrls))
+}
+
+const callListRoute = (auth: AuthService, store: Sources) =>
+  new Elysia({ name: 'call list', normalize: false })
     .use(acceptsAlso('text/csv'))
-    .use(scopeGuard(auth))
+    .use(popScopeGuard(auth))
     .get(
       '/call',
-      async ({ scope, query, headers, request, server }) => {
+      async ({ accountId, session, scope, query, headers, request, server }) => {
+        if (session.pop) {
+          const rows = await popCalls(store.calls, { ...popQuery(query), accountId, extension: session.extension })
+          const last: Page = { items: rows.map(listedCall), next_cursor: null }
+          return Response.json(success(last, 'These are the last calls with the number.'), { headers: JSON_HEADERS })
+        }
         if (wantsCsv(headers.accept)) return csvResponse(store, scope, query)
         // All calls are read, in small parts.
         if (query.counts === 'true' || scope === null) server?.timeout(request, COUNTED_WITHIN_S)
-        const found = scope === null ? await pageOfAll(store, query) : await page(calls, scope, query)
+        const found = scope === null ? await pageOfAll(store, query) : await page(store.calls, scope, query)
         return Response.json(success(found, 'These are the calls.'), { headers: JSON_HEADERS })
       },
       {
@@ -138,15 +149,21 @@ export function callRoutes(auth: AuthService, store: Sources, addUrls: AddUrls =
           description:
             'One page at a time: `next_cursor` leads to the next one. A page of a filter looks at 20,000 calls at most: it may be ' +
             'shorter than `limit` although `next_cursor` goes on. With `Accept: text/csv` all calls that match are sent, whatever ' +
-            '`limit` and `cursor`: a line of names, then a line for each call, with the columns of the body `flat`.',
+            '`limit` and `cursor`: a line of names, then a line for each call, with the columns of the body `flat`. A token for the ' +
+            'pop page gets the last three calls with a `number`, and no other filter.',
           ...about,
         },
       },
     )
+
+const callRecordRoute = (auth: AuthService, { calls }: Sources, addUrls: AddUrls) =>
+  new Elysia({ name: 'call record', normalize: false })
+    .use(accepts)
+    .use(guard(auth))
     .get(
       '/call/:id',
-      async ({ scope, params }) => {
-        const stored = await calls.callGet(ofOneAccount(scope), params.id)
+      async ({ accountId, params }) => {
+        const stored = await calls.callGet(accountId, params.id)
         if (stored === undefined) throw new Fault('not_found', 'There is no record of a call with this id.')
         const record = await addUrls(readCallRecord(stored))
         return success({ pbx: readPbx(stored), ...record }, 'This is the record of the call.')
@@ -161,7 +178,6 @@ export function callRoutes(auth: AuthService, store: Sources, addUrls: AddUrls =
         },
       },
     )
-}
 
 /**
  * A request may be silent for 10 s by default. Counting takes 10 s for 300,000 calls on Postgres, and less than one

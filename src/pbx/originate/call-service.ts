@@ -1,4 +1,4 @@
-import type { LiveCall } from '../../calls/calls.ts'
+import { extensionsOf, type LiveCall } from '../../calls/calls.ts'
 import { Fault, type FieldError } from '../../lib/fault.ts'
 import { newUuid } from '../../lib/id.ts'
 import { type NowUs, SECOND } from '../../lib/time.ts'
@@ -19,8 +19,11 @@ export type CallService = {
    * makes none, `conflict` with the reason why there is no call, `too_many_requests`.
    */
   call(accountId: number, request: CallRequest): Promise<{ readonly made: MadeCall; readonly doubt?: Fault }>
-  /** Hangs up a live call. @throws Fault `not_found`, `forbidden`, `conflict` with the reason. */
-  hangUp(accountId: number, callId: string): Promise<void>
+  /**
+   * Hangs up a live call, of this extension unless it is `null`. @throws Fault `not_found`, `forbidden`, `conflict` with
+   * the reason.
+   */
+  hangUp(accountId: number, callId: string, extension: string | null): Promise<void>
 }
 
 type Dependencies = {
@@ -155,11 +158,13 @@ export function createCallService(dependencies: Dependencies): CallService {
         return { made: { request_id: id, call_id: null }, doubt: new Fault('conflict', IN_DOUBT) }
       return { made: { request_id: id, call_id: asked.callId ?? (await callOf(id, untilMs)) } }
     },
-    async hangUp(accountId, callId) {
+    async hangUp(accountId, callId, extension) {
       requireCalls(accountId)
       await refreshCalls()
       const live = [...liveCalls(accountId)].find(({ id }) => id === callId)
-      if (live === undefined) throw new Fault('not_found', 'No call with this id is up.')
+      const isOthers =
+        live !== undefined && extension !== null && !extensionsOf(live.call, live.stages).includes(extension)
+      if (live === undefined || isOthers) throw new Fault('not_found', 'No call with this id is up.')
       const source = sourcesOf(accountId).find(({ name }) => name === live.pbx)
       if (source?.calls === undefined) throw new Fault('forbidden', OFF)
       const id = newUuid(nowUs())

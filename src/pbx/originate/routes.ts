@@ -1,5 +1,5 @@
 import { Elysia, t } from 'elysia'
-import { type Audit, type AuthService, guard, mayCall, NO_CALLS, type Session } from '../../auth/auth.ts'
+import { type Audit, type AuthService, mayCall, NO_CALLS, popGuard, type Session } from '../../auth/auth.ts'
 import { accepts } from '../../http/accepts.ts'
 import { BODY_FAULTS, READ_FAULTS, takes, takesNothing } from '../../http/body.ts'
 import { Nothing, responses, success } from '../../http/envelope.ts'
@@ -31,12 +31,14 @@ export function originateRoutes({ auth, calls, audit, usersMayCall }: Dependenci
   }
   return new Elysia({ name: 'originate', normalize: false, encodeSchema: false })
     .use(accepts)
-    .use(guard(auth))
+    .use(popGuard(auth))
     .derive(requireRight)
     .post(
       '/call',
       async ({ session, accountId, body, request, server }) => {
         server?.timeout(request, WITHIN_S)
+        if (session.extension !== null && body.from !== session.extension)
+          throw new Fault('forbidden', `This token makes calls from the extension ${session.extension} alone.`)
         const { made, doubt } = await calls.call(accountId, body)
         // The whole number is in the call's record, for those who may read that.
         const facts = { from: body.from, call: made.call_id ?? '', request: made.request_id, to: endOf(body.to) }
@@ -51,7 +53,7 @@ export function originateRoutes({ auth, calls, audit, usersMayCall }: Dependenci
           summary: 'Make a call: a phone rings, and when it is answered a number is dialled',
           description:
             'Where the URL of the PBX allows it with `calls=`. The number is dialled as the phone would dial it; nothing else of the ' +
-            'request reaches the PBX. 409 if the PBX is not connected, refuses or does not answer, or the phone is in such a call; ' +
+            'request reaches the PBX. A token with an `extension` makes calls from this one. 409 if the PBX is not connected, refuses or does not answer, or the phone is in such a call; ' +
             'nothing is ever sent twice. 30 calls a minute for an account.',
           ...about,
         },
@@ -61,7 +63,7 @@ export function originateRoutes({ auth, calls, audit, usersMayCall }: Dependenci
       '/call/:id',
       async ({ session, accountId, params, request, server }) => {
         server?.timeout(request, WITHIN_S)
-        await calls.hangUp(accountId, params.id)
+        await calls.hangUp(accountId, params.id, session.extension)
         await audit.note(
           'call_hung_up',
           { user: session.user, client: audit.clientOf(request, server) },
@@ -75,7 +77,9 @@ export function originateRoutes({ auth, calls, audit, usersMayCall }: Dependenci
         response: responses(Nothing, 'unauthenticated', 'forbidden', 'not_found', ...READ_FAULTS, 'conflict'),
         detail: {
           summary: 'Hang up a call that is up',
-          description: 'Any call of the account, where the URL of its PBX has `calls=`. 404 for a call that is over.',
+          description:
+            'Any call of the account, where the URL of its PBX has `calls=`; a token with an `extension` a call of this extension. 404 ' +
+            'for a call that is over.',
           ...about,
         },
       },

@@ -72,31 +72,37 @@ export type NewTokenRecord = {
   readonly atUs: number
 }
 
-/** A token with a name. `madeWith`: the hash of the token that asks for it. */
-type NewNamedToken = {
-  readonly userId: number
-  readonly name: string
+/** What an API token may do: all that its user may, but for calls, or what the pop page needs. */
+export type TokenRights = {
   /** Whether calls may be made with it. */
   readonly calls: boolean
+  /** Whether it is for the pop page: it reads calls and contacts, and nothing else. */
+  readonly pop: boolean
+  /** The extension whose calls alone a token for the pop page reads; `null`: all calls of the account. */
+  readonly extension: string | null
+}
+
+/** A token with a name. `madeWith`: the hash of the token that asks for it. */
+type NewNamedToken = TokenRights & {
+  readonly userId: number
+  readonly name: string
   readonly tokenHash: string
   readonly madeWith: string
   readonly atUs: number
 }
 
-export type TokenRecord = {
+export type TokenRecord = TokenRights & {
   readonly hash: string
   readonly name: string | null
-  readonly calls: boolean
   readonly client: string | null
   readonly createdUs: number
   readonly lastUsedUs: number | null
 }
 
-/** The user of a token. `name`: the name of an API token, `null` of a login; `calls`: calls may be made with it. */
-export type UserOfToken = {
+/** The user of a token, and what it may do. `name`: the name of an API token, `null` of a login. */
+export type UserOfToken = TokenRights & {
   readonly user: UserRecord
   readonly name: string | null
-  readonly calls: boolean
   readonly lastUsedUs: number | null
 }
 

@@ -11,6 +11,7 @@ import {
   NO_PASSWORD,
   type PasswordChange,
   type TokenRecord,
+  type TokenRights,
   USER_TYPES,
   type UserChange,
   type UserOfToken,
@@ -158,22 +159,23 @@ function* deleteTokensOfUser(id: number): Work<number | undefined> {
   return yield* count(sql`DELETE FROM tokens WHERE user_id = ${id} RETURNING 1`)
 }
 
+/** SQLite has no booleans. */
+type StoredRights = Pick<TokenRights, 'extension'> & { calls: number | boolean; pop: number | boolean }
+
 function* getByToken(tokenHash: string): Work<UserOfToken | undefined> {
-  // SQLite has no booleans.
-  type Found = UserRecord & { lastUsedUs: number | null; tokenName: string | null; calls: number | boolean }
-  const row = yield* first<Found>(sql`
-    SELECT ${USER}, t.last_used_at AS "lastUsedUs", t.name AS "tokenName", t.calls
+  const row = yield* first<UserRecord & StoredRights & { lastUsedUs: number | null; tokenName: string | null }>(sql`
+    SELECT ${USER}, t.last_used_at AS "lastUsedUs", t.name AS "tokenName", t.calls, t.pop, t.extension
     FROM tokens t JOIN users u ON u.id = t.user_id WHERE t.hash = ${tokenHash}`)
   if (row === undefined) return undefined
-  const { lastUsedUs, tokenName, calls, ...user } = row
-  return { user, name: tokenName, calls: Boolean(calls), lastUsedUs }
+  const { lastUsedUs, tokenName, calls, pop, extension, ...user } = row
+  return { user, name: tokenName, calls: Boolean(calls), pop: Boolean(pop), extension, lastUsedUs }
 }
 
 function* listTokens(userId: number, limit: number): Work<TokenRecord[]> {
-  const rows = yield* all<Omit<TokenRecord, 'calls'> & { calls: number | boolean }>(sql`
-    SELECT hash, name, calls, client, created_at AS "createdUs", last_used_at AS "lastUsedUs" FROM tokens
+  const rows = yield* all<Omit<TokenRecord, keyof TokenRights> & StoredRights>(sql`
+    SELECT hash, name, calls, pop, extension, client, created_at AS "createdUs", last_used_at AS "lastUsedUs" FROM tokens
     WHERE user_id = ${userId} ORDER BY coalesce(last_used_at, created_at) DESC LIMIT ${limit}`)
-  return rows.map((row) => ({ ...row, calls: Boolean(row.calls) }))
+  return rows.map((row) => ({ ...row, calls: Boolean(row.calls), pop: Boolean(row.pop) }))
 }
 
 /** The operations on accounts, users and tokens. */
@@ -202,10 +204,10 @@ export const ACCOUNTS: Declarations<AccountStore> = {
   userChangePasswordIfUnchanged: write(changePassword),
   userDelete: write(deleteUser),
   tokenAddIfPasswordUnchanged: write(logIn),
-  tokenAddNamed: write(({ userId, name, calls, tokenHash, madeWith, atUs }) =>
+  tokenAddNamed: write(({ userId, name, calls, pop, extension, tokenHash, madeWith, atUs }) =>
     exists(sql`
-      INSERT INTO tokens (hash, user_id, name, calls, created_at)
-      SELECT ${tokenHash}, ${userId}, ${name}, ${calls}, ${atUs}
+      INSERT INTO tokens (hash, user_id, name, calls, pop, extension, created_at)
+      SELECT ${tokenHash}, ${userId}, ${name}, ${calls}, ${pop}, ${extension}, ${atUs}
       WHERE EXISTS (SELECT 1 FROM tokens WHERE hash = ${madeWith} ${forShare}) RETURNING 1`),
   ),
   tokenList: read(listTokens),

@@ -1,7 +1,7 @@
 import { Elysia, t } from 'elysia'
-import { type AuthService, guard } from '../../auth/auth.ts'
+import { type AuthService, popGuard, type Session } from '../../auth/auth.ts'
 import { deliveryOf, type Emitter } from '../../deliveries/deliveries.ts'
-import type { Call } from '../../events/bodies.ts'
+import type { Call, Stage } from '../../events/bodies.ts'
 import { isOfCall } from '../../events/event-subject.ts'
 import { readEventBody } from '../../events/stored-json.ts'
 import type { OpaqueIds } from '../../http/opaque-ids.ts'
@@ -10,14 +10,17 @@ import { Fault } from '../../lib/fault.ts'
 import { createPacedTask } from '../../lib/periodic.ts'
 import { nextTurn } from '../../lib/slices.ts'
 import type { DeliveryRow } from '../../store/operations/log.ts'
+import { type CallFilter, createCallFilter, stagesOf } from './call-filter.ts'
 import type { ChangeNotes } from './change-notes.ts'
 import type { FollowEvents } from './stored-events.ts'
+import { mayOpen } from './stream-limits.ts'
 import { createOutbox } from './stream-outbox.ts'
-import { openSink, type Sink } from './stream-sink.ts'
+import { messageOf, openSink, type Sink } from './stream-sink.ts'
 
 /**
- * `GET /stream` sends an account's calls, events and deliveries as they change, as server-sent events. Missed messages
- * are not repeated: a client that (re)connects first gets each live call, and reads the rest through the API.
+ * `GET /stream` sends an account's calls, events and deliveries as they change, as server-sent events; or calls alone,
+ * for the pop page. Missed messages are not repeated: a client that (re)connects first gets each live call, and reads
+ * the rest through the API.
  */
 type StreamOptions = {
   emitter: Emitter
@@ -29,7 +32,7 @@ type StreamOptions = {
   /** Returns the converter to the ids that clients see. */
   openIds: () => Promise<OpaqueIds>
   /** Returns the live calls; their parts are made when they are read. */
-  liveCalls: (accountId: number) => Iterable<{ call: Call }>
+  liveCalls: (accountId: number) => Iterable<{ call: Call; stages: readonly Stage[] }>
   /** Reads the live calls of other nodes. */
   refreshCalls: () => Promise<void>
   follow: FollowEvents
@@ -47,11 +50,8 @@ export const followNoChanges: FollowChanges = () => ({ begin: async () => undefi
  * then at the latest: at once, unless the store cannot be read at that moment.
  */
 const HEARTBEAT_MS = 15_000
-/** Streams that an account can always open, regardless of other accounts. */
-const GUARANTEED_PER_ACCOUNT = 16
-const MAX_PER_ACCOUNT = 64
-/** Streams of all accounts together beyond the guaranteed ones. */
-const MAX_SHARED = 256
+/** A stream of calls alone has little to send. */
+const MAX_WAITING_CALL_BYTES = 128 * 1024
 /** A client that does not read the end of its stream is disconnected. */
 const END_WITHIN_S = 5
 /** Deliveries per part of the work: other work has its turn between two parts. */
@@ -69,9 +69,15 @@ const STREAM_HEADERS = {
   connection: 'close',
 }
 
-type Client = { accountId: number; token: string; sink: Sink }
+/** `isSent`: the client gets calls alone, those for which it is true. */
+type Client = { accountId: number; token: string; sink: Sink; isSent: CallFilter | undefined }
 
-type OpenOptions = { readonly calls?: 'all' | 'none' | undefined; readonly closed?: () => void }
+type OpenOptions = {
+  readonly calls?: 'all' | 'none' | undefined
+  /** Which calls alone are sent; without it calls, events and deliveries. */
+  readonly isSent?: CallFilter | undefined
+  readonly closed?: () => void
+}
 
 type Streams = {
   /**
@@ -95,29 +101,44 @@ export function startStreams(options: StreamOptions): Streams {
     heartbeatMs = HEARTBEAT_MS,
   } = options
   const clients = new Set<Client>()
-  /** The accounts of the clients. */
+  /** The accounts of the clients, and of those that get deliveries. */
   let watched: ReadonlySet<number> = new Set()
+  let watchedWholly: ReadonlySet<number> = new Set()
+  const encoder = new TextEncoder()
 
   const outbox = createOutbox({
     gatherMs: GATHER_MS,
     send(accountId, messages) {
-      for (const client of clients) if (client.accountId === accountId) client.sink.send(messages)
+      for (const client of clients)
+        if (client.accountId === accountId && client.isSent === undefined) client.sink.send(messages)
     },
   })
+  /** Sends a call to the clients that get calls alone. They get few messages: none is gathered. */
+  const sendCall = (accountId: number, call: Call, stages: readonly Stage[]) => {
+    let message: Uint8Array | undefined
+    for (const client of clients) {
+      if (client.accountId !== accountId || client.isSent?.(call, stages) !== true) continue
+      message ??= encoder.encode(messageOf('call', JSON.stringify(call)))
+      client.sink.send(message)
+    }
+  }
   const stored = (events: readonly { readonly accountId: number; readonly body: string }[]) => {
     if (watched.size === 0) return
     for (const { accountId, body } of events) {
       if (!watched.has(accountId)) continue
       const read = readEventBody(body)
+      if (isOfCall(read)) sendCall(accountId, read.data.call, stagesOf(read.data))
+      if (!watchedWholly.has(accountId)) continue
       if (isOfCall(read)) outbox.add(accountId, 'call', JSON.stringify(read.data.call))
       outbox.add(accountId, 'event', body)
     }
   }
   const sendDeliveries = async (ids: readonly number[]) => {
     // Read in parts, because the rest is not needed once the last client was disconnected for being slow.
-    for (let at = 0; at < ids.length && clients.size > 0; at += READ_AT_ONCE) {
+    for (let at = 0; at < ids.length && watchedWholly.size > 0; at += READ_AT_ONCE) {
       if (at > 0) await nextTurn()
-      const rows = (await deliveries(ids.slice(at, at + READ_AT_ONCE))).filter((row) => watched.has(row.accountId))
+      const read = await deliveries(ids.slice(at, at + READ_AT_ONCE))
+      const rows = read.filter((row) => watchedWholly.has(row.accountId))
       const subjectOf = await subjectsOf(rows)
       for (const row of rows)
         outbox.add(row.accountId, 'delivery', JSON.stringify(deliveryOf(await openIds(), row, subjectOf(row))))
@@ -126,32 +147,38 @@ export function startStreams(options: StreamOptions): Streams {
   const changes = createChangeSender(() => following.caughtUp(), sendDeliveries)
   const onChanged = (ids: readonly number[], accountId?: number) => {
     // Reading the deliveries of accounts without a stream would cost all others time.
-    if (accountId === undefined || watched.has(accountId)) changes.add(ids)
+    if (accountId === undefined || watchedWholly.has(accountId)) changes.add(ids)
   }
-  const accountIds = () => [...watched]
-  const following = options.follow(accountIds, stored)
-  const followingChanges = options.followChanges(accountIds, onChanged)
+  const following = options.follow(() => [...watched], stored)
+  const followingChanges = options.followChanges(() => [...watchedWholly], onChanged)
   // Without clients the dispatcher does not even collect the ids.
   const listen = () => {
     watched = new Set([...clients].map((client) => client.accountId))
-    if (clients.size > 0 && emitter.listenerCount('deliveries', onChanged) === 0) emitter.on('deliveries', onChanged)
-    if (clients.size === 0) emitter.off('deliveries', onChanged)
+    watchedWholly = new Set([...clients].filter(isWhole).map((client) => client.accountId))
+    const isListening = emitter.listenerCount('deliveries', onChanged) > 0
+    if (watchedWholly.size > 0 && !isListening) emitter.on('deliveries', onChanged)
+    if (watchedWholly.size === 0) emitter.off('deliveries', onChanged)
   }
   const heartbeat = startHeartbeat(clients, auth, heartbeatMs)
 
-  function* snapshot(accountId: number) {
-    for (const { call } of liveCalls(accountId)) yield { name: 'call', data: JSON.stringify(call) }
+  function* snapshot(accountId: number, isSent: CallFilter = () => true) {
+    for (const { call, stages } of liveCalls(accountId))
+      yield isSent(call, stages) ? { name: 'call', data: JSON.stringify(call) } : null
   }
 
   return {
-    async open(accountId, token, { calls = 'all', closed = () => {} } = {}) {
-      await Promise.all([following.begin(accountId), followingChanges.begin(accountId)])
+    async open(accountId, token, { calls = 'all', isSent, closed = () => {} } = {}) {
+      const kind = isSent === undefined ? 'whole' : 'calls'
+      await Promise.all([following.begin(accountId), kind === 'whole' ? followingChanges.begin(accountId) : undefined])
       if (calls === 'all') await refreshCalls()
-      if (!mayOpen(clients, accountId)) throw tooManyStreams()
+      const ofKind = [...clients].filter((one) => isWhole(one) === (kind === 'whole'))
+      const accounts = ofKind.map((one) => one.accountId)
+      if (!mayOpen(kind, accountId, accounts)) throw tooManyStreams()
       // Earlier changes in the outbox are not for this stream.
       outbox.flush(accountId)
       const sink = openSink({
-        ...(calls === 'all' ? { first: snapshot(accountId) } : {}),
+        ...(calls === 'all' ? { first: snapshot(accountId, isSent) } : {}),
+        ...(isSent === undefined ? {} : { maxBytes: MAX_WAITING_CALL_BYTES }),
         beforeFirst: () => outbox.flush(accountId),
         closed() {
           unwatch()
@@ -161,7 +188,7 @@ export function startStreams(options: StreamOptions): Streams {
         },
       })
       const unwatch = auth.onRevoked(token, sink.close)
-      const client: Client = { accountId, token, sink }
+      const client: Client = { accountId, token, sink, isSent }
       clients.add(client)
       listen()
       sink.comment('the stream of this account')
@@ -213,14 +240,7 @@ function startHeartbeat(clients: ReadonlySet<Client>, auth: AuthService, everyMs
   }, everyMs)
 }
 
-function mayOpen(clients: Iterable<Client>, accountId: number): boolean {
-  const open = new Map<number, number>()
-  for (const client of clients) open.set(client.accountId, (open.get(client.accountId) ?? 0) + 1)
-  const own = open.get(accountId) ?? 0
-  if (own < GUARANTEED_PER_ACCOUNT) return true
-  const shared = open.values().reduce((sum, count) => sum + Math.max(0, count - GUARANTEED_PER_ACCOUNT), 0)
-  return own < MAX_PER_ACCOUNT && shared < MAX_SHARED
-}
+const isWhole = ({ isSent }: Client): boolean => isSent === undefined
 
 const failed = (description: string) => ({
   description,
@@ -245,17 +265,36 @@ const StreamQuery = t.Object({
       description: '`none` sends changes alone, without all live calls',
     }),
   ),
+  extension: t.Optional(
+    t.String({
+      minLength: 1,
+      maxLength: 64,
+      description: 'Only `call`, of calls in which this extension takes part or rings',
+    }),
+  ),
 })
+
+/**
+ * Returns which calls alone the stream of a token sends; `undefined`: it sends everything. @throws Fault `forbidden`
+ * for an extension that is not the token's.
+ */
+function callFilterOf({ pop, extension }: Session, asked: string | undefined): CallFilter | undefined {
+  if (extension !== null && asked !== undefined && asked !== extension)
+    throw new Fault('forbidden', `This token reads calls of the extension ${extension} alone.`)
+  return pop || asked !== undefined ? createCallFilter(extension ?? asked ?? null) : undefined
+}
 
 /** Creates `GET /stream`. */
 export function streamRoutes(auth: AuthService, streams: Streams) {
-  return new Elysia({ name: 'stream', normalize: false }).use(guard(auth)).get(
+  return new Elysia({ name: 'stream', normalize: false }).use(popGuard(auth)).get(
     '/stream',
-    async ({ accountId, bearer, query, request, server }) => {
+    async ({ accountId, session, bearer, query, request, server }) => {
+      const isSent = callFilterOf(session, query.extension)
       // Elysia answers HEAD by reading GET's response to its end: a stream has no end.
       if (request.method === 'HEAD') return new Response(null, { headers: STREAM_HEADERS })
       const stream = await streams.open(accountId, bearer, {
         calls: query.calls,
+        isSent,
         closed: () => void server?.timeout(request, END_WITHIN_S),
       })
       // The server's idle timeout would cut a quiet stream. A refused request keeps it.
@@ -267,12 +306,13 @@ export function streamRoutes(auth: AuthService, streams: Streams) {
       detail: {
         summary: 'Calls, events and deliveries as they move (text/event-stream)',
         description:
-          'Messages: `call` (a Call that changed), `event` (a body as sent), `delivery` (a Delivery that changed). All live calls are sent first, unless `calls=none` leaves them out.',
+          'Messages: `call` (a Call that changed), `event` (a body as sent), `delivery` (a Delivery that changed). All live calls are sent first, unless `calls=none` leaves them out. A token for the pop page, and with `extension` any, gets `call` alone.',
         tags: ['Calls'],
         security: [{ bearer: [] }],
         responses: {
           200: { description: 'The stream', content: { 'text/event-stream': STREAM_CONTENT } },
           401: failed('The token is missing, unknown or revoked'),
+          403: failed('The token reads calls of another extension alone'),
           422: failed('A parameter is wrong'),
           429: failed('Too many streams are open'),
           503: failed('The service is stopping'),

@@ -10,19 +10,24 @@ export type Sink = {
 }
 
 type SinkOptions = {
-  /** The present state: messages that the reader gets at its own pace, before and between the sent ones. */
-  readonly first?: Iterator<{ readonly name: string; readonly data: string }>
+  /**
+   * The present state: messages that the reader gets at its own pace, before and between the sent ones. `null` is work
+   * that made none.
+   */
+  readonly first?: Iterator<{ readonly name: string; readonly data: string } | null>
   /** Called before a part of `first` is made: messages older than the part have to be sent by then. */
   readonly beforeFirst?: () => void
   /** Called once when the stream has ended, on either side. */
   readonly closed: () => void
+  /** A reader with more bytes than this to read is cut off. */
+  readonly maxBytes?: number
 }
 
 /** A reader that is this far behind is cut off: it connects again, and starts from how things are then. */
 const MAX_WAITING_BYTES = 1024 * 1024
 
 /** Opens a sink. Queued messages are sent together as soon as the client reads. */
-export function openSink({ first, beforeFirst = () => {}, closed }: SinkOptions): Sink {
+export function openSink({ first, beforeFirst = () => {}, closed, maxBytes = MAX_WAITING_BYTES }: SinkOptions): Sink {
   const encoder = new TextEncoder()
   let unread = first
   let waiting: Uint8Array[] = []
@@ -43,7 +48,7 @@ export function openSink({ first, beforeFirst = () => {}, closed }: SinkOptions)
     if (over) return
     bytes += messages.length
     waiting.push(messages)
-    if (bytes > MAX_WAITING_BYTES) end()
+    if (bytes > maxBytes) end()
     else wake?.()
   }
 
@@ -71,7 +76,8 @@ export function openSink({ first, beforeFirst = () => {}, closed }: SinkOptions)
     beforeFirst()
     const { taken, done } = takeSlice(unread)
     if (done) unread = undefined
-    const part = encoder.encode(taken.map(({ name, data }) => messageOf(name, data)).join(''))
+    const messages = taken.map((one) => (one === null ? '' : messageOf(one.name, one.data)))
+    const part = encoder.encode(messages.join(''))
     return joined([...takeWaiting(), part])
   }
 

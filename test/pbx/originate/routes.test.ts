@@ -63,6 +63,15 @@ let isConnected = true
 let usersMayCall = true
 const audited: { event: string; facts: AuditFacts | undefined }[] = []
 const accountIds = new Map<string, number>()
+/** The extensions that call in live calls. */
+const extensions = new Map<string, string>()
+const callOf = (id: string) => ({
+  from: { extension: extensions.get(id) ?? null },
+  to: { extension: null },
+  answered_by: null,
+  handled_by: [],
+  missed_by: [],
+})
 
 const PHONES: Readonly<Record<string, readonly string[]>> = {
   office: ['101', '102', '103', '104'],
@@ -119,7 +128,7 @@ beforeAll(async () => {
     states: async (_, pbx) =>
       (PHONES[pbx] ?? []).map((extension) => ({ pbx, present: { kind: 'phone', state: { extension } } }) as never),
     isConnected: async () => isConnected,
-    liveCalls: () => [...live].map(([id, pbx]) => ({ id, pbx }) as never),
+    liveCalls: () => [...live].map(([id, pbx]) => ({ id, pbx, call: callOf(id), stages: [] }) as never),
     refreshCalls: async () => {},
     nowUs,
   })
@@ -313,6 +322,26 @@ describe('the right to calls', () => {
     const withRight = await tokenOf({ name: 'crm', calls: true })
     expect(withRight.calls).toBe(true)
     expect((await post({ from: '102', to: '101' }, withRight.access_token)).status).toBe(200)
+    await endCalls()
+  })
+
+  test('of a token for the pop page with an extension is for calls from there alone', async () => {
+    const { access_token: token } = await tokenOf({ name: 'desk', calls: true, pop: true, extension: '102' })
+    const refused = await post({ from: '103', to: '101' }, token)
+    expect([refused.status, refused.body.message]).toEqual([
+      403,
+      'This token makes calls from the extension 102 alone.',
+    ])
+    expect(asterisk.asked).toEqual([])
+    expect((await post({ from: '102', to: '101' }, token)).status).toBe(200)
+    const [own, another] = [[...live.keys()].at(-1) ?? '', crypto.randomUUID()]
+    live.set(another, 'office')
+    extensions.set(own, '102').set(another, '103')
+    expect((await remove(another, token)).status).toBe(404)
+    expect((await remove(own, token)).status).toBe(200)
+    const { access_token: without } = await tokenOf({ name: 'desk', pop: true, extension: '102' })
+    expect((await post({ from: '102', to: '101' }, without)).status).toBe(403)
+    expect((await remove(own, without)).status).toBe(403)
     await endCalls()
   })
 

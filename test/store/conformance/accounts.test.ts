@@ -93,7 +93,7 @@ onEngines('accounts', ({ open }) => {
     await using at = await open()
     const { accounts } = at.store
     const userId = await withTokens(accounts, 'aaaa')
-    const named = { userId, name: 'crm', calls: true, tokenHash: 'bbbb', atUs: NOW + 9 }
+    const named = { userId, name: 'crm', calls: true, pop: false, extension: null, tokenHash: 'bbbb', atUs: NOW + 9 }
     expect(await accounts.tokenAddNamed({ ...named, madeWith: 'revoked' })).toBe(false)
     expect(await accounts.tokenAddNamed({ ...named, madeWith: 'aaaa' })).toBe(true)
     expect(
@@ -108,6 +108,24 @@ onEngines('accounts', ({ open }) => {
     expect(await accounts.tokenDeleteOwn({ userId: userId + 1, id: 'bb' })).toBe(false)
     expect(await accounts.tokenDeleteOwn({ userId, id: 'bb' })).toBe(true)
     expect(await accounts.userGetByToken('bbbb')).toBeUndefined()
+  })
+
+  test('a token for the pop page has its rights in the list and when it is found, also beside the right to calls', async () => {
+    await using at = await open()
+    const { accounts } = at.store
+    const userId = await withTokens(accounts, 'aaaa')
+    const made = { userId, madeWith: 'aaaa', atUs: NOW }
+    const desk = { name: 'desk', calls: true, pop: true, extension: '101' }
+    const wall = { name: 'wall', calls: false, pop: true, extension: null }
+    expect(await accounts.tokenAddNamed({ ...made, ...desk, tokenHash: 'bbbb' })).toBe(true)
+    expect(await accounts.tokenAddNamed({ ...made, ...wall, tokenHash: 'cccc' })).toBe(true)
+    expect(await accounts.userGetByToken('bbbb')).toMatchObject(desk)
+    expect(await accounts.userGetByToken('cccc')).toMatchObject(wall)
+    expect(await accounts.userGetByToken('aaaa')).toMatchObject({ pop: false, extension: null })
+    const listed = new Map((await accounts.tokenList(userId, 10)).map((token) => [token.hash, token]))
+    expect(listed.get('bbbb')).toMatchObject(desk)
+    expect(listed.get('cccc')).toMatchObject(wall)
+    expect(listed.get('aaaa')).toMatchObject({ name: null, pop: false, extension: null })
   })
 
   test('tokens are deleted one by one, or all of a user', async () => {
@@ -159,6 +177,8 @@ onEngines('accounts', ({ open }) => {
       userId: id,
       name: 'crm',
       calls: false,
+      pop: false,
+      extension: null,
       tokenHash: 'two',
       madeWith: 'one',
       atUs: NOW,

@@ -44,7 +44,17 @@ test.each([
   [
     'a token that asks for another one',
     'FOR SHARE',
-    () => ACCOUNTS.tokenAddNamed.work({ userId: 1, name: 'n', calls: false, tokenHash: 't', madeWith: 'm', atUs: 1 }),
+    () =>
+      ACCOUNTS.tokenAddNamed.work({
+        userId: 1,
+        name: 'n',
+        calls: false,
+        pop: false,
+        extension: null,
+        tokenHash: 't',
+        madeWith: 'm',
+        atUs: 1,
+      }),
   ],
   [
     'a secret that is replaced',

@@ -20,6 +20,7 @@ import histories from '../migrations/019.sql' with { type: 'text' }
 import outages from '../migrations/020.sql' with { type: 'text' }
 import flowsAndStates from '../migrations/030.sql' with { type: 'text' }
 import callsAndPeople from '../migrations/035.sql' with { type: 'text' }
+import popTokens from '../migrations/036.sql' with { type: 'text' }
 
 const ONE_BY_ONE = [
   initial,
@@ -55,6 +56,7 @@ const MIGRATIONS: readonly Migration[] = [
   ...ONE_BY_ONE.map((text, at) => ({ to: at + 1, text })),
   { to: 30, text: flowsAndStates },
   { to: 35, text: callsAndPeople },
+  { to: 36, text: popTokens },
 ]
 
 /** The version of the schema that this program uses. */
