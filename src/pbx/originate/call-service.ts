@@ -20,8 +20,8 @@ export type CallService = {
    */
   call(accountId: number, request: CallRequest): Promise<{ readonly made: MadeCall; readonly doubt?: Fault }>
   /**
-   * Hangs up a live call, of this extension unless it is `null`. @throws Fault `not_found`, `forbidden`, `conflict` with
-   * the reason.
+   * Hangs up a live call; one of this extension, unless it is `null`. @throws Fault `not_found`, `forbidden`, `conflict`
+   * with the reason.
    */
   hangUp(accountId: number, callId: string, extension: string | null): Promise<void>
 }
