@@ -20,7 +20,7 @@ export type CallService = {
    */
   call(accountId: number, request: CallRequest): Promise<{ readonly made: MadeCall; readonly doubt?: Fault }>
   /**
-   * Hangs up a live call; one of this extension, unless it is `null`. @throws Fault `not_found`, `forbidden`, `conflict`
+   * Hangs up a live call; with an extension only one of its calls. @throws Fault `not_found`, `forbidden`, `conflict`
    * with the reason.
    */
   hangUp(accountId: number, callId: string, extension: string | null): Promise<void>
