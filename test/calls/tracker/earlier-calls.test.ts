@@ -54,6 +54,15 @@ test.each(CUTS.map((cut) => [cut.recording, cut.step, cut] as const))(
       if (call.ended || !isJoined) expect([call.id, count('call_ended')]).toEqual([call.id, call.ended ? 0 : 1])
       expect(count('call_ended')).toBeLessThanOrEqual(1)
       expect(count('call_started')).toBe(call.emitted ? 0 : 1)
+      // What was emitted stays: the direction, and every stage.
+      for (const {
+        body: { data },
+      } of own) {
+        if (data.name !== 'call_saved' || !call.emitted) continue
+        expect<unknown>(data.call.direction).toBe(call.direction)
+        const emitted = call.stages.filter((stage) => stage.emitted.started).map(({ id }) => id)
+        expect(data.stages.map(({ id }) => id)).toEqual(expect.arrayContaining(emitted))
+      }
     }
   },
 )
