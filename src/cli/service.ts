@@ -28,6 +28,8 @@ type Given = {
 /** The API, as a command asks it: the running service, or the store in this process. */
 export type Service = {
   readonly isRunning: boolean
+  /** Whether the running service itself answers: on a database a command may answer itself beside the nodes. */
+  readonly isService: boolean
   /**
    * Sends a request. The result has the type of the route: a service of another version is not asked.
    * @throws CommanderError (exit code 2) for 422; Fault (exit code 1) for any other refusal.
@@ -89,7 +91,7 @@ async function findService(flags: ServiceFlags): Promise<Found | undefined> {
     // It begins or ends.
     if (response.status === FAULT_STATUS.unavailable) return undefined
     requireSameVersion(response.headers.get(VERSION_HEADER))
-    return { service: { isRunning: true, ask: asker(send) }, stop: async () => undefined }
+    return { service: { isRunning: true, isService: true, ask: asker(send) }, stop: async () => undefined }
   } catch (error) {
     // Beside nodes on a database a command answers itself as well.
     if (storePlaceOf(flags).database !== undefined) return undefined
@@ -152,7 +154,7 @@ async function openHere(
   const api = await openStoreApi({ place, readSettings, log: COMMAND_LOG, onWaiting, onSilence })
   if (api === undefined) return undefined
   const send: Send = (url, init) => api.answer(new Request(url, init))
-  return { service: { isRunning: api.isRunning, ask: asker(send) }, stop: api.stop }
+  return { service: { isRunning: api.isRunning, isService: false, ask: asker(send) }, stop: api.stop }
 }
 
 /** Returns the settings of this process. The nodes of a database are not asked, but have left theirs in it. */

@@ -96,7 +96,8 @@ async function copyCalls(store: Statements, copies: number): Promise<void> {
         [
           ['id', ofCall('id')],
           ...same(['account_id', 'direction', 'from_number', 'to_number']),
-          ...same(isPostgres ? ['from_e164', 'to_e164'] : []),
+          // SQLite derives these.
+          ...same(isPostgres ? ['from_e164', 'to_e164', 'pbx', 'result', 'missed', 'who'] : []),
           ...times('saved_at'),
           ['record', `replace(record, id, ${ofCall('id')})`],
         ],

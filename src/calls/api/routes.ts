@@ -294,7 +294,9 @@ function searchOf(query: Asked): CallSearch {
 const isSimple = ({ pbx: ofPbx, missed, result, extension, q, toCallBack, notReached }: CallSearch): boolean =>
   [ofPbx, missed, result, extension, q, toCallBack, notReached].every((one) => one === undefined)
 
-const wantsCsv = (accept: string | undefined): boolean => /\btext\/csv\b/i.test(accept ?? '')
+/** A client that takes both, JSON first, gets JSON. */
+const wantsCsv = (accept: string | undefined): boolean =>
+  /^(?:(?!application\/json).)*\btext\/csv\b/i.test(accept ?? '')
 
 /** Sends all calls that match, a part at a time, as fast as the client reads. */
 function csvResponse(store: Sources, scope: number | null, query: Asked): Response {

@@ -54,6 +54,11 @@ async function hangUp(id: string, { json = false, account, ...flags }: Flags): P
 
 /** Returns the service. @throws Fault if none runs: only a running one is connected to the PBXs. */
 function running(service: Service): Service {
-  if (service.isRunning) return service
+  if (service.isService) return service
+  if (service.isRunning)
+    throw new Fault(
+      'unavailable',
+      'a node has to be asked: give the folder of its socket with --data, or the socket with --control',
+    )
   throw new Fault('unavailable', 'no service runs on this store, so none is connected to the PBX: hookswitch serve')
 }

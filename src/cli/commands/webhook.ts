@@ -153,7 +153,8 @@ async function showWebhooks(flags: AccountFlags): Promise<void> {
     const since = down ?? refusing
     const chosen = SWITCH_NAMES.filter((name) => switches[name])
     const events = [...(chosen.length === SWITCH_NAMES.length ? ['all'] : chosen), ...(options?.events ?? [])]
-    const text = since === null ? state : `${state} ${describeDown(since, error ?? '')}`
+    const trouble = options?.problem == null ? state : `${state}, but ${options.problem.message}`
+    const text = since === null ? trouble : `${state} ${describeDown(since, error ?? '')}`
     // --json has it whole, as the API does.
     return [shownUrl(url), options?.name, text, pending, events.join(','), describeOptions(options).join(' ')]
   })

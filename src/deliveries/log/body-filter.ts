@@ -1,3 +1,4 @@
+import { INVALID } from '../../http/validation.ts'
 import { Fault } from '../../lib/fault.ts'
 
 /** Values that the body of an event must have: each by its path below `data`, compared as text. */
@@ -15,7 +16,7 @@ export function bodyFilterOf(query: Readonly<Record<string, unknown>>): BodyFilt
     const problem = problemOf(name.slice(PREFIX.length), value, at)
     return problem === undefined ? [] : [{ path: `/${name}`, message: problem }]
   })
-  if (problems.length > 0) throw new Fault('invalid', 'The query is not valid.', { errors: problems })
+  if (problems.length > 0) throw new Fault('invalid', INVALID, { errors: problems })
   return given.map(([name, value]) => ({ path: name.slice(PREFIX.length).split('.'), value: String(value) }))
 }
 
@@ -58,5 +59,5 @@ export function refuseBodyFilter(given: Readonly<Record<string, unknown>> | unde
       path: `/${name}`,
       message: 'is a filter of the list alone: retry the deliveries that it shows by their ids',
     }))
-  if (errors.length > 0) throw new Fault('invalid', 'The request is not valid.', { errors })
+  if (errors.length > 0) throw new Fault('invalid', INVALID, { errors })
 }

@@ -1,4 +1,5 @@
 import { extensionsOf, type LiveCall } from '../../calls/calls.ts'
+import { INVALID } from '../../http/validation.ts'
 import { Fault, type FieldError } from '../../lib/fault.ts'
 import { newUuid } from '../../lib/id.ts'
 import { type NowUs, SECOND } from '../../lib/time.ts'
@@ -138,7 +139,7 @@ export function createCallService(dependencies: Dependencies): CallService {
       else if ('value' in to && !mayBeCalled(to.value, pbx.calls?.to ?? []))
         errors.push({ path: '/to', message: 'must be a number that calls_to in the URL of the PBX allows' })
       if ('path' in pbx || 'problem' in to || 'problem' in name || errors.length > 0)
-        throw new Fault('invalid', 'The request for a call is not valid.', { errors })
+        throw new Fault('invalid', INVALID, { errors })
       if (!(await isConnected(pbx.name)))
         throw new Fault('conflict', `The PBX ${pbx.name} is not connected, so that nothing was dialled.`)
       const id = newUuid(nowUs())

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'bun:test'
 import { join } from 'node:path'
+import { mayCall } from '../../../src/auth/call-right.ts'
 import { tokenRoutes } from '../../../src/auth/token-routes.ts'
 import { createTokenService } from '../../../src/auth/token-service.ts'
 import type { AccountDirectory } from '../../../src/calls/ingest/account-directory.ts'
@@ -11,6 +12,7 @@ import { startCallOwner } from '../../../src/pbx/originate/call-owner.ts'
 import { createCallService } from '../../../src/pbx/originate/call-service.ts'
 import { originateRoutes } from '../../../src/pbx/originate/routes.ts'
 import { type PbxSource, parsePbxUrl } from '../../../src/pbx/source/pbx-url.ts'
+import { USER_TYPES } from '../../../src/store/operations/accounts.ts'
 import type { AuditFacts } from '../../../src/store/operations/audit.ts'
 import { SILENT_AUDIT, startApi } from '../../help/api.ts'
 import { emptyFolder } from '../../help/app.ts'
@@ -350,6 +352,18 @@ describe('the right to calls', () => {
     expect((await create({ name: 'mine', calls: true }, 'mine')).status).toBe(403)
     expect((await create({ name: 'mine' }, 'mine')).status).toBe(200)
     expect((await create({ name: 'all', calls: true }, 'admin')).status).toBe(200)
+  })
+
+  test.each([
+    ['a user', 'USER', null, false, true, true],
+    ['a user from whom calls are kept', 'USER', null, false, false, false],
+    ['an administrator', 'ADMIN', null, false, false, true],
+    ['a token of a user', 'USER', 'crm', true, true, true],
+    ['a token of a user from whom calls are kept by now', 'USER', 'crm', true, false, false],
+    ['a token of an administrator', 'ADMIN', 'crm', true, false, true],
+    ['a token of an administrator without the right', 'ADMIN', 'crm', false, true, false],
+  ] as const)('of %s', (_, type, name, calls, usersMayCall, may) => {
+    expect(mayCall({ user: { type: USER_TYPES[type] }, name, calls }, usersMayCall)).toBe(may)
   })
 })
 
