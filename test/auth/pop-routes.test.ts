@@ -61,5 +61,5 @@ test.each([
   stream.abort()
   // No PBX makes calls here; without the right the reason is another one.
   const call = await ask(app, 'POST', '/call', { token, body: { from: '101', to: '102' } })
-  expect([call.status, call.body.message.includes('calls= in its URL')]).toEqual([403, 'calls' in rights])
+  expect([call.status, call.body.message.includes('calls= in the URL')]).toEqual([403, 'calls' in rights])
 })
