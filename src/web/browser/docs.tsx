@@ -1,3 +1,4 @@
+import './shared.ts'
 import { render } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { ErrorMessage } from './components/error-message.tsx'

@@ -1,3 +1,4 @@
+import './shared.ts'
 import { render } from 'preact'
 import { Toasts } from './components/toast.tsx'
 import { HelpView } from './views/help/help-view.tsx'

@@ -25,10 +25,30 @@ type Page = (typeof PAGES)[number]
  * route is not used because it takes no headers of ours.
  */
 export async function loadAssets(): Promise<Asset[]> {
-  const assets = (await Promise.all(PAGES.map(filesOf))).flat()
+  const files = (await Promise.all(PAGES.map(filesOf))).flat()
   // All pages have the same icon.
-  return [...new Map(assets.map((one) => [one.path, one])).values()]
+  const assets = new Map(files.map((one) => [one.path, one]))
+  return [...assets.values()].map((one) => (one.isHtml ? { ...one, read: () => withPreloads(one, assets) } : one))
 }
+
+const SCRIPT = /<script[^>]* src="([^"]+)"/g
+const IMPORT = /(?:from|import)\s*"\.(\/[\w.-]+\.js)"/g
+
+/** Returns the HTML of a page with a link to each script that its scripts import, so that all are read at once. */
+async function withPreloads(page: Asset, assets: ReadonlyMap<string, Asset>): Promise<Uint8Array<ArrayBuffer>> {
+  const html = new TextDecoder().decode(await page.read())
+  const scripts = new Set(pathsIn(html, SCRIPT))
+  const own = scripts.size
+  // A set goes on with what is added meanwhile.
+  for (const path of scripts) {
+    const bytes = await assets.get(path)?.read()
+    for (const imported of pathsIn(new TextDecoder().decode(bytes), IMPORT)) scripts.add(imported)
+  }
+  const links = [...scripts].slice(own).map((path) => `<link rel="modulepreload" crossorigin href="${path}">`)
+  return new TextEncoder().encode(html.replace('</head>', `${links.join('')}</head>`))
+}
+
+const pathsIn = (text: string, pattern: RegExp): string[] => [...text.matchAll(pattern)].map(([, path = '']) => path)
 
 async function filesOf(page: Page): Promise<Asset[]> {
   const embedded = page.bundle.files ?? []

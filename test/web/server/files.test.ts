@@ -9,6 +9,8 @@ const MAX_STYLE_BYTES = 9_300
 /** Of the page's HTML, script, style and icon. */
 const MAX_FILES_BYTES = 98_600
 
+const MAX_REQUESTS = 6
+
 const folder = emptyFolder()
 let app: RunningApp
 let html: string
@@ -74,6 +76,20 @@ test('HEAD gets what GET would, and a file that is unknown is not found', async 
   expect([status, headers.get('content-type')]).toEqual([404, 'application/json;charset=utf-8'])
 })
 
+test('its log-in form takes six requests, and names every script that its scripts import', async () => {
+  const files = named(/(?:src|href)="([^"]+)"/g)
+  const texts = await Promise.all(
+    files.filter((path) => path.endsWith('.js')).map(async (path) => (await fetch(app.url + path)).text()),
+  )
+  const imported = texts.flatMap((text) =>
+    [...text.matchAll(/["'`]\.?\/?(chunk-\w+\.js)["'`]/g)].map(([, name]) => name),
+  )
+  expect(imported.length).toBeGreaterThan(0)
+  expect(imported.filter((name) => !files.includes(`/${name}`))).toEqual([])
+  // The page itself is one of them.
+  expect(1 + new Set(files).size).toBeLessThanOrEqual(MAX_REQUESTS)
+})
+
 test('it is small', async () => {
   const bytesOf = async (pattern: RegExp) => {
     const sizes = await Promise.all(
@@ -84,7 +100,7 @@ test('it is small', async () => {
     )
     return sizes.reduce((sum, one) => ({ raw: sum.raw + one.raw, compressed: sum.compressed + one.compressed }))
   }
-  const script = await bytesOf(/src="([^"]+\.js)"/g)
+  const script = await bytesOf(/(?:src|href)="([^"]+\.js)"/g)
   const style = await bytesOf(/href="([^"]+\.css)"/g)
   console.log(
     `page: script ${script.raw} bytes, ${script.compressed} compressed; style ${style.raw}, ${style.compressed}`,

@@ -1,10 +1,11 @@
 import { useEffect, useRef } from 'preact/hooks'
+import { formatSentence } from '../lib/format.ts'
 import type { PagedList } from '../lib/paged-list.ts'
 import { ErrorMessage } from './error-message.tsx'
 
 /** Shows why a list could not be read. */
 export function ListProblem<T>({ list }: { list: PagedList<T> }) {
-  return list.error === null ? null : <ErrorMessage text={list.error} onRetry={list.reload} />
+  return list.error === null ? null : <ErrorMessage text={formatSentence(list.error)} onRetry={list.reload} />
 }
 
 type ListFootProps<T> = {

@@ -6,8 +6,10 @@ import type { Tone } from './tone.ts'
 /** The states of deliveries in words. Pure. */
 type Webhook = Pick<WebhookHealth, 'url' | 'paused' | 'down_since'>
 
+export type Hold = 'paused' | 'down'
+
 /** Returns why deliveries of a URL wait; `null` if they do not. */
-function holdOf(url: string, webhooks: readonly Webhook[]): 'paused' | 'down' | null {
+export function holdOf(url: string, webhooks: readonly Webhook[]): Hold | null {
   const own = webhooks.filter((one) => one.url === url)
   if (own.some(({ paused }) => paused)) return 'paused'
   return own.some(({ down_since: since }) => since !== null) ? 'down' : null

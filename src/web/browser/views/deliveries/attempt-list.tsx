@@ -1,17 +1,24 @@
 import { Time } from '../../components/time.tsx'
 import { isAccepted } from '../../lib/attempt-outcome.ts'
+import type { Hold } from '../../lib/delivery-words.ts'
 import { formatMilliseconds, pluralize } from '../../lib/format.ts'
 import type { Attempt, DeliveryDetail } from '../../lib/resources.ts'
 
+const NOT_YET = {
+  paused: 'No attempt yet: its webhook is paused. It is sent when that is resumed.',
+  down: 'No attempt yet: its webhook is down. It is sent when that answers again.',
+  none: 'No attempt yet: it is sent after the earlier events of its call.',
+} as const
+
+type AttemptListProps = { delivery: DeliveryDetail; next: string | null; hold: Hold | null }
+
 /** Shows the attempts of a delivery in time, the oldest first, and when the next one is due. */
-export function AttemptList({ delivery, next }: { delivery: DeliveryDetail; next: string | null }) {
+export function AttemptList({ delivery, next, hold }: AttemptListProps) {
   const { attempts } = delivery
   if (attempts.length === 0)
     return (
       <p class="well">
-        {delivery.state === 'pending'
-          ? 'No attempt yet: it is sent after earlier events of its call, and when its webhook is up.'
-          : 'It was cancelled before its first attempt.'}
+        {delivery.state === 'pending' ? NOT_YET[hold ?? 'none'] : 'It was cancelled before its first attempt.'}
       </p>
     )
   return (

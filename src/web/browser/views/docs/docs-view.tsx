@@ -1,5 +1,6 @@
 import { Fragment } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
+import { version } from '../../../../../package.json'
 import { InlineText } from '../../components/inline-text.tsx'
 import { ReadingPage } from '../../components/reading-page.tsx'
 import { type ApiDocument, type ApiOperation, endpointsByTag } from '../../lib/api-document.ts'
@@ -65,7 +66,7 @@ function About({ api: { info } }: { api: ApiDocument }) {
   return (
     <>
       <h1>
-        {info.title} API <small class="dim">{info.version}</small>
+        {info.title} API <small class="dim">{version}</small>
       </h1>
       {info.description.split('\n\n').map((paragraph) => (
         <p class="docs-lead" key={paragraph}>

@@ -8,7 +8,7 @@ import { type Column, Table } from '../../components/table.tsx'
 import { Time } from '../../components/time.tsx'
 import { overview } from '../../lib/connection.ts'
 import { pickFilters } from '../../lib/filters.ts'
-import { formatStopwatch, humanize } from '../../lib/format.ts'
+import { formatSentence, formatStopwatch, humanize } from '../../lib/format.ts'
 import { useObservable } from '../../lib/observable.ts'
 import { usePresent } from '../../lib/present-states.ts'
 import type { Agent, Phone, Queue, Trunk } from '../../lib/resources.ts'
@@ -97,8 +97,8 @@ export function PhonesView({ tab }: { tab: string | null }) {
         }))}
         onChange={(value) => replaceRoute(routeHref('phones', value === '' ? null : value, filters))}
       />
-      {problem === null ? null : <ErrorMessage text={problem} />}
-      {now !== null && counts[chosen] === 0 ? (
+      {problem === null ? null : <ErrorMessage text={formatSentence(problem)} />}
+      {now === null && problem !== null ? null : now !== null && counts[chosen] === 0 ? (
         <Nothing isFiltered={filters.q !== undefined || chosen !== ''} />
       ) : (
         <>

@@ -9,6 +9,8 @@ import { HeaderLines } from './header-lines.tsx'
 
 type Props = {
   form: AuthorizationForm
+  /** The kind of the stored one, whose secrets are kept while their fields are empty. */
+  stored: AuthorizationForm['kind']
   errors: readonly FieldError[]
   onChange: (form: AuthorizationForm) => void
 }
@@ -18,7 +20,8 @@ const KIND_NAMES = ['none', 'oauth2', 'login'] as const
 const PATH = '/authorization'
 
 /** Shows how the header `authorization` of the requests is obtained. Secrets are not read back. */
-export function AuthorizationFold({ form, errors, onChange }: Props) {
+export function AuthorizationFold(props: Props) {
+  const { form, errors, onChange } = props
   const own = errors.filter(({ path }) => path.startsWith(PATH))
   return (
     <Fold title="Authorization" value={describeAuthorization(form)} isOpen={own.length > 0}>
@@ -35,15 +38,17 @@ export function AuthorizationFold({ form, errors, onChange }: Props) {
         onChange={(chosen) => onChange({ ...form, kind: KIND_NAMES.find((kind) => kind === chosen) ?? 'none' })}
       />
       <FieldErrors errors={own.filter(({ path }) => path === PATH)} />
-      {form.kind === 'oauth2' ? <OAuthFields form={form} errors={errors} onChange={onChange} /> : null}
-      {form.kind === 'login' ? <LoginFields form={form} errors={errors} onChange={onChange} /> : null}
+      {form.kind === 'oauth2' ? <OAuthFields {...props} /> : null}
+      {form.kind === 'login' ? <LoginFields {...props} /> : null}
     </Fold>
   )
 }
 
-const KEEPS = 'Cannot be read again. Empty: the stored one is kept.'
+const secretHint = ({ form, stored }: Props) =>
+  form.kind === stored ? 'Cannot be read again. Empty: the stored one is kept.' : 'Cannot be read again.'
 
-function OAuthFields({ form, errors, onChange }: Props) {
+function OAuthFields(props: Props) {
+  const { form, errors, onChange } = props
   return (
     <div class="fields">
       <FormField
@@ -76,7 +81,7 @@ function OAuthFields({ form, errors, onChange }: Props) {
         value={form.clientSecret}
         onInput={(clientSecret) => onChange({ ...form, clientSecret })}
         errors={errors}
-        hint={KEEPS}
+        hint={secretHint(props)}
       />
       <CheckField checked={form.isOfUser} onChange={(isOfUser) => onChange({ ...form, isOfUser })}>
         <span>
@@ -92,7 +97,7 @@ function OAuthFields({ form, errors, onChange }: Props) {
           value={form.refreshToken}
           onInput={(refreshToken) => onChange({ ...form, refreshToken })}
           errors={errors}
-          hint={KEEPS}
+          hint={secretHint(props)}
         />
       ) : null}
     </div>
@@ -101,7 +106,8 @@ function OAuthFields({ form, errors, onChange }: Props) {
 
 const REQUEST = `${PATH}/request`
 
-function LoginFields({ form, errors, onChange }: Props) {
+function LoginFields(props: Props) {
+  const { form, errors, onChange } = props
   const ofRequest = errors.flatMap(({ path, message }) =>
     path.startsWith(`${REQUEST}/headers`) ? [{ path: path.slice(REQUEST.length), message }] : [],
   )
@@ -132,7 +138,7 @@ function LoginFields({ form, errors, onChange }: Props) {
         onInput={(body) => onChange({ ...form, body })}
         errors={errors}
         placeholder={'{"user":"hookswitch","password":"…"}'}
-        hint={KEEPS}
+        hint={secretHint(props)}
       />
       <div class="fields">
         <FormField

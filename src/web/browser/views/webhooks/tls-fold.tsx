@@ -35,7 +35,7 @@ export function TlsFold({ form, hasKey, errors, onChange }: Props) {
         onInput={(key) => onChange({ ...form, key })}
         errors={errors}
         placeholder={hasKey ? 'stored' : '-----BEGIN PRIVATE KEY-----'}
-        hint="Without a passphrase. Cannot be read again; empty: the stored one is kept."
+        hint={`Without a passphrase. Cannot be read again${hasKey ? '; empty: the stored one is kept' : ''}.`}
       />
       <TextField
         label="Certificate authorities"

@@ -75,6 +75,7 @@ export function WebhookFields({ form, errors, isMqtt, examples, requests, onChan
       {(isMqtt || options.others.flow != null) && options.authorization.kind === 'none' ? null : (
         <AuthorizationFold
           form={options.authorization}
+          stored={options.others.authorization?.kind ?? 'none'}
           errors={errors}
           onChange={(authorization) => setOptions({ ...options, authorization })}
         />

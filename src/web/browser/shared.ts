@@ -1,0 +1,10 @@
+// The modules that several pages share, imported by each page: they become one file, and not one for each set of pages.
+import './components/error-message.tsx'
+import './components/form-field.tsx'
+import './components/inline-text.tsx'
+import './lib/contact.ts'
+import './lib/curl.ts'
+import './lib/format.ts'
+import './lib/guide-search.ts'
+import './lib/log-out.ts'
+import './lib/router.ts'
