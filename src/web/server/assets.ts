@@ -32,7 +32,7 @@ export async function loadAssets(): Promise<Asset[]> {
 }
 
 const SCRIPT = /<script[^>]* src="([^"]+)"/g
-const IMPORT = /(?:from|import)\s*"\.(\/[\w.-]+\.js)"/g
+const IMPORT = /(?:from|import)\s*"\.?(\/[\w.-]+\.js)"/g
 
 /** Returns the HTML of a page with a link to each script that its scripts import, so that all are read at once. */
 async function withPreloads(page: Asset, assets: ReadonlyMap<string, Asset>): Promise<Uint8Array<ArrayBuffer>> {

@@ -1,8 +1,9 @@
 import type { ComponentChildren, VNode } from 'preact'
-import { useLayoutEffect, useRef } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks'
 import { version } from '../../../../package.json'
 import { Icon, type IconName, Logo } from '../components/icon.tsx'
 import { Menu, type MenuItem } from '../components/menu.tsx'
+import { loadSetUp, SetUpPart } from '../components/set-up-part.tsx'
 import { connectionState, overview } from '../lib/connection.ts'
 import { logOut } from '../lib/log-out.ts'
 import { useObservable } from '../lib/observable.ts'
@@ -11,17 +12,12 @@ import { currentRoute, navigate, routeHref } from '../lib/router.ts'
 import { THEMES, theme } from '../lib/theme.ts'
 import { useIsAdmin, useUser } from '../lib/user.ts'
 import { troubleSince } from '../lib/webhook-state.ts'
-import { AccountView } from './account/account-view.tsx'
 import { CallDetail } from './calls/call-detail.tsx'
 import { CallDrawer } from './calls/call-drawer.tsx'
 import { CallList } from './calls/call-list.tsx'
 import { DeliveryDetailView } from './deliveries/delivery-detail.tsx'
 import { DeliveryList } from './deliveries/delivery-list.tsx'
 import { LiveView } from './live/live-view.tsx'
-import { ConnectView } from './pbxs/connect-view.tsx'
-import { PbxEdit } from './pbxs/pbx-edit.tsx'
-import { PbxsView } from './pbxs/pbxs-view.tsx'
-import { PeopleView } from './people/people-view.tsx'
 import { PhonesView } from './phones/phones-view.tsx'
 import { WebhooksView } from './webhooks/webhooks-view.tsx'
 
@@ -53,16 +49,23 @@ const PBXS: View = {
   title: 'PBXs',
   icon: 'pbx',
   isForAdmins: true,
-  show: (id) => (id === null ? <PbxsView /> : <PbxEdit key={id} name={id} />),
+  show: (id) => (
+    <SetUpPart>{({ PbxsView, PbxEdit }) => (id === null ? <PbxsView /> : <PbxEdit key={id} name={id} />)}</SetUpPart>
+  ),
 }
 const PEOPLE: View = {
   name: 'people',
   title: 'People',
   icon: 'people',
   isForAdmins: true,
-  show: (id) => <PeopleView tab={id} />,
+  show: (id) => <SetUpPart>{({ PeopleView }) => <PeopleView tab={id} />}</SetUpPart>,
 }
-const ACCOUNT: View = { name: 'account', title: 'Your account', icon: 'user', show: () => <AccountView /> }
+const ACCOUNT: View = {
+  name: 'account',
+  title: 'Your account',
+  icon: 'user',
+  show: () => <SetUpPart>{({ AccountView }) => <AccountView />}</SetUpPart>,
+}
 const MORE: View = { name: 'more', title: 'More', icon: 'list', show: () => <MoreView /> }
 
 const GROUPS = [
@@ -74,7 +77,12 @@ const GROUPS = [
 const BAR = [LIVE, CALLS, WEBHOOKS, DELIVERIES, MORE] as const
 
 const OTHERS: readonly View[] = [
-  { name: 'connect', title: 'Connect a PBX', icon: 'pbx', show: () => <ConnectView /> },
+  {
+    name: 'connect',
+    title: 'Connect a PBX',
+    icon: 'pbx',
+    show: () => <SetUpPart>{({ ConnectView }) => <ConnectView />}</SetUpPart>,
+  },
   ACCOUNT,
   MORE,
 ]
@@ -90,6 +98,10 @@ export function AppShell() {
   // A drawer opens over its list: the list stays where it is.
   const place = view === WEBHOOKS ? null : route.id
   const isFirst = useRef(true)
+  useEffect(() => {
+    // Read before somebody opens it, and after what everybody waits for.
+    if (state === 'up') void loadSetUp().catch(() => undefined)
+  }, [state])
   useLayoutEffect(() => {
     document.title = `${view.title} · Hookswitch`
     // A screen reader goes on at the top of the new view; the first one must not steal the focus.

@@ -2,6 +2,7 @@ import { useState } from 'preact/hooks'
 import { Drawer } from '../../components/dialog.tsx'
 import { DialogForm } from '../../components/dialog-form.tsx'
 import { SelectField } from '../../components/form-field.tsx'
+import { SetUpPart } from '../../components/set-up-part.tsx'
 import { showToast } from '../../components/toast.tsx'
 import { overview, refreshOverview } from '../../lib/connection.ts'
 import { useObservable } from '../../lib/observable.ts'
@@ -11,7 +12,6 @@ import { type Failure, useForm } from '../../lib/use-form.ts'
 import { CHATS, findWebhookErrors, newWebhookForm, type WebhookForm, type WebhookKind } from '../../lib/webhook-form.ts'
 import { addWebhook, loadWebhook } from '../../lib/webhook-requests.ts'
 import { webhookKey, webhookName } from '../../lib/webhook-state.ts'
-import { NewCrm } from './crm-dialog.tsx'
 import { WebhookFields } from './webhook-fields.tsx'
 
 const TILES: readonly (readonly [WebhookKind, string, string])[] = [
@@ -58,7 +58,9 @@ export function AddWebhook({ onClose }: { onClose: () => void }) {
   return (
     <Drawer title="Add a webhook" docks onClose={onClose}>
       {kind === 'crm' ? (
-        <NewCrm before={tiles} onSaved={() => void refreshOverview()} onClose={onClose} />
+        <SetUpPart>
+          {({ NewCrm }) => <NewCrm before={tiles} onSaved={() => void refreshOverview()} onClose={onClose} />}
+        </SetUpPart>
       ) : (
         <DialogForm
           errors={form.errors}

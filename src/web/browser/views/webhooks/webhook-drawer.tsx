@@ -6,6 +6,7 @@ import { ErrorMessage } from '../../components/error-message.tsx'
 import { useFirstError } from '../../components/first-error.ts'
 import { Icon } from '../../components/icon.tsx'
 import { Menu } from '../../components/menu.tsx'
+import { SetUpPart } from '../../components/set-up-part.tsx'
 import { State } from '../../components/state.tsx'
 import { showToast } from '../../components/toast.tsx'
 import { formatPendingCount, formatSince } from '../../lib/format.ts'
@@ -16,7 +17,6 @@ import { type Form, useForm } from '../../lib/use-form.ts'
 import { findWebhookErrors, type WebhookForm } from '../../lib/webhook-form.ts'
 import { loadWebhook, saveWebhook, setPaused } from '../../lib/webhook-requests.ts'
 import { troubleSince, webhookKey, webhookName, webhookState } from '../../lib/webhook-state.ts'
-import { CrmDialog } from './crm-dialog.tsx'
 import { PastCallsFold } from './past-calls-fold.tsx'
 import { SecretFold } from './secret-fold.tsx'
 import { TestPart } from './test-part.tsx'
@@ -203,7 +203,11 @@ function Requests({ form, url, onSaved }: { form: WebhookForm; url: string; onSa
           text={`The CRM refuses its authorization: ${form.problem}. Deliveries wait. Enter the secrets anew under Change.`}
         />
       )}
-      {isOpen ? <CrmDialog url={url} onSaved={onSaved} onClose={() => setOpen(false)} /> : null}
+      {isOpen ? (
+        <SetUpPart>
+          {({ CrmDialog }) => <CrmDialog url={url} onSaved={onSaved} onClose={() => setOpen(false)} />}
+        </SetUpPart>
+      ) : null}
     </div>
   )
 }

@@ -7,6 +7,7 @@ import { EmptyState } from '../../components/empty-state.tsx'
 import { ErrorMessage } from '../../components/error-message.tsx'
 import { Icon } from '../../components/icon.tsx'
 import { Menu } from '../../components/menu.tsx'
+import { SetUpPart } from '../../components/set-up-part.tsx'
 import { State } from '../../components/state.tsx'
 import { type Column, Table } from '../../components/table.tsx'
 import { showToast } from '../../components/toast.tsx'
@@ -28,7 +29,6 @@ import {
   webhookState,
 } from '../../lib/webhook-state.ts'
 import { AddWebhook } from './add-webhook.tsx'
-import { ContactsDialog } from './contacts-dialog.tsx'
 import { WebhookDrawer } from './webhook-drawer.tsx'
 
 const FILTERS = ['q', 'event', 'state'] as const
@@ -133,7 +133,9 @@ export function WebhooksView({ id }: { id: string | null }) {
       ) : (
         <WebhookDrawer key={id} webhook={open} onRemove={() => setRemoving(open)} onClose={close} />
       )}
-      {looksUp ? <ContactsDialog onClose={() => setLooksUp(false)} /> : null}
+      {looksUp ? (
+        <SetUpPart>{({ ContactsDialog }) => <ContactsDialog onClose={() => setLooksUp(false)} />}</SetUpPart>
+      ) : null}
       {removing === null ? null : (
         <ConfirmRemoval
           webhook={removing}

@@ -1,0 +1,10 @@
+import { AccountView } from './account/account-view.tsx'
+import { ConnectView } from './pbxs/connect-view.tsx'
+import { PbxEdit } from './pbxs/pbx-edit.tsx'
+import { PbxsView } from './pbxs/pbxs-view.tsx'
+import { PeopleView } from './people/people-view.tsx'
+import { ContactsDialog } from './webhooks/contacts-dialog.tsx'
+import { CrmDialog, NewCrm } from './webhooks/crm-dialog.tsx'
+
+/** What people open to set something up, and seldom: a file of its own, which is read once the page is there. */
+export const SET_UP = { AccountView, ConnectView, PbxEdit, PbxsView, PeopleView, ContactsDialog, CrmDialog, NewCrm }
