@@ -1,5 +1,6 @@
 import { CodeBlock } from '../../components/code-block.tsx'
 import { Icon, type IconName } from '../../components/icon.tsx'
+import { formatSentence } from '../../lib/format.ts'
 import type { PbxFinding } from '../../lib/resources.ts'
 
 const ICON = { ok: 'check', missing: 'cross', advice: 'alert' } as const satisfies Record<string, IconName>
@@ -17,7 +18,7 @@ export function PbxReport({ findings }: { findings: readonly PbxFinding[] }) {
           <div>
             <p>
               <span class="hidden">{TITLE[level]}: </span>
-              {text}
+              {formatSentence(text)}
             </p>
             {line === undefined ? null : <CodeBlock text={line} label={`the line ${line}`} />}
           </div>
