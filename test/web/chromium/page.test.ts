@@ -706,9 +706,8 @@ describe.skipIf(CHROMIUM === undefined)('the page, in a browser (needs chromium)
   test('after the service was away the page comes back by itself, and its errors go', async () => {
     const { page } = seen
     await open('#/live')
-    const delivered = async () => page.locator('.figures > div').nth(3).locator('small').textContent()
     await page.getByText(/^of [\d,]+ attempts$/).waitFor()
-    const before = await delivered()
+    const before = await page.locator('.figures > div').nth(3).locator('small').textContent()
     await open('#/deliveries')
     await page.locator('tbody tr').first().waitFor()
     const port = new URL(app.url).port
@@ -721,9 +720,8 @@ describe.skipIf(CHROMIUM === undefined)('the page, in a browser (needs chromium)
     await page.locator('.shell[data-connection=up]').waitFor()
     await error.waitFor({ state: 'detached' })
     await open('#/live')
-    // The figures of the last hour were saved.
-    await page.getByText(/^of [\d,]+ attempts$/).waitFor()
-    expect(await delivered()).toBe(before)
+    // The figures of the last hour were saved. They are read minute by minute, while the page is served already.
+    await page.getByText(before ?? 'no figures', { exact: true }).waitFor()
   })
 
   test('a page that could not ask who is logged in asks again when it is connected', async () => {
