@@ -42,7 +42,9 @@ describe.skipIf(CHROMIUM === undefined)("a webhook's certificates and tokens on 
       .locator('.fold')
       .filter({ has: seen.page.getByText(title, { exact: true }) })
   const open = async (url: string, ...folds: string[]) => {
+    // A drawer that is open with changes is another one than that which opens next.
     await seen.page.goto(`${app.url}/#/webhooks`)
+    await drawer().waitFor({ state: 'detached' })
     await seen.page.goto(`${app.url}/#/webhooks/${encodeURIComponent(url)}`)
     await field('Name').waitFor()
     for (const title of folds) await fold(title).locator('summary').click()

@@ -97,7 +97,9 @@ export function PersonDrawer({ person, accounts, onSaved, onClose }: PersonDrawe
           </div>
         )}
         {person === null ? (
-          <p class="hint">You get a link to send: with it the person chooses a password, once and within 3 days.</p>
+          <p class="part hint">
+            You get a link to send: with it the person chooses a password, once and within 3 days.
+          </p>
         ) : null}
       </DialogForm>
     </Drawer>
