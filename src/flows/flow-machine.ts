@@ -20,9 +20,9 @@ export type Progress = Readonly<Record<string, StepProgress>>
 type StepProgress = 'done' | 'skipped' | Open
 /**
  * `begun`: the generation of the delivery in which a step with `again` has sent a request; `isAnswered`: its answer
- * came, and did not end the step.
+ * came, and did not end the step. `from`: the step at which a rule about its answer begins again.
  */
-type Open = { readonly made: number; readonly begun?: number; readonly isAnswered?: true }
+type Open = { readonly made: number; readonly begun?: number; readonly isAnswered?: true; readonly from?: string }
 
 type Move =
   | { readonly kind: 'end' }
@@ -54,7 +54,8 @@ export function stepInDoubt(
 ): Step | undefined {
   const step = steps.find((one) => begins(one, event) && !hasEnded(progress[one.name]))
   const at = step === undefined ? undefined : progress[step.name]
-  if (step?.again == null || typeof at !== 'object' || at.begun === undefined) return undefined
+  if (step === undefined || typeof at !== 'object' || at.begun === undefined) return undefined
+  if (step.again === null && at.from === undefined) return undefined
   return at.isAnswered === true && at.begun === generation ? undefined : step
 }
 
@@ -67,6 +68,30 @@ export function progressBegun(
   return { ...progress, [name]: { made: element, begun: generation } }
 }
 
+/** Returns the step at which a step in doubt begins again: the one that a rule about its answer names, or its own. */
+export function againOf(progress: Progress, { name, again }: Pick<Step, 'name' | 'again'>): string | null {
+  const at = progress[name]
+  return (typeof at === 'object' ? at.from : undefined) ?? again
+}
+
+type JudgedRequest = {
+  readonly element: number
+  readonly generation: number
+  readonly status: number
+  readonly judged: Pick<Judgement, 'rule'>
+}
+
+/** Returns the progress after an answer to a request of a step, unless the answer ends the step. */
+export function progressJudged(
+  progress: Progress,
+  step: Pick<Step, 'name'>,
+  { element, generation, status, judged }: JudgedRequest,
+): Progress {
+  const from = judged.rule?.then === 'again' ? judged.rule.step : undefined
+  if (from !== undefined) return { ...progress, [step.name]: { made: element, begun: generation, from } }
+  return looksAgain(status, judged) ? progress : progressAnswered(progress, step)
+}
+
 /** Returns the progress after an answer that did not end the begun step: a repetition need not look first. */
 export function progressAnswered(progress: Progress, { name }: Pick<Step, 'name'>): Progress {
   const at = progress[name]
@@ -76,8 +101,8 @@ export function progressAnswered(progress: Progress, { name }: Pick<Step, 'name'
 
 /**
  * Returns the progress of a delivery that begins again for a step in doubt, and the kept values that it forgets: from
- * the step that `again` names to the one in doubt, all are open. The elements of `each` that the one in doubt has made
- * stay made.
+ * the step at which it begins (`againOf`) to the one in doubt, all are open. The elements of `each` that the one in
+ * doubt has made stay made.
  */
 export function progressAgain(
   steps: readonly Step[],
@@ -86,7 +111,8 @@ export function progressAgain(
   inDoubt: Step,
 ): { readonly progress: Progress; readonly forgotten: readonly string[] } {
   const to = steps.indexOf(inDoubt)
-  const from = steps.findIndex(({ name }) => name === inDoubt.again)
+  const again = againOf(progress, inDoubt)
+  const from = steps.findIndex(({ name }) => name === again)
   // The flow was changed since: without that step there is nothing to look for.
   const repeated = from < 0 ? [] : steps.slice(from, to).filter((one) => begins(one, event))
   const names = new Set(repeated.map(({ name }) => name))
@@ -106,7 +132,7 @@ const LOST_STATUSES: readonly number[] = [408, 502, 504]
 const isLostAnswer = (status: number): boolean => LOST_STATUSES.includes(status)
 
 /** Returns whether a judged answer leaves its step in doubt. */
-export const looksAgain = (status: number, { rule }: Pick<Judgement, 'rule'>): boolean =>
+const looksAgain = (status: number, { rule }: Pick<Judgement, 'rule'>): boolean =>
   isLostAnswer(status) || rule?.then === 'again'
 
 const hasEnded = (progress: StepProgress | undefined): boolean => progress === 'done' || progress === 'skipped'

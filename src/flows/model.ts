@@ -47,7 +47,7 @@ export type Keep = Static<typeof Keep>
 /** The effect of a matching rule. */
 const VERDICTS = ['done', 'retry', 'fail', 'renew'] as const
 export type Verdict = (typeof VERDICTS)[number]
-/** `again`: a retry that begins at the step which the step's own `again` names. */
+/** `again`: a retry that begins at the step which the rule names, or the step's own `again`. */
 const RULE_EFFECTS = [...VERDICTS, 'again'] as const
 
 /** A rule about the answers of a step. */
@@ -69,7 +69,17 @@ export const Rule = t.Object(
         description: 'The values at `pointer` that match, as text; default: any',
       }),
     ),
-    then: words(RULE_EFFECTS, 'The effect on the step; `again`: a retry that begins at the step named by `again`'),
+    then: words(
+      RULE_EFFECTS,
+      'The effect on the step; `again`: a retry that begins at the step named by `step` or `again`',
+    ),
+    step: t.Optional(
+      t.String({
+        pattern: NAME_PATTERN,
+        description:
+          'Only with `again`: the earlier step at which to begin; default: the one in the `again` of the step',
+      }),
+    ),
     keep: t.Optional(Keep),
   },
   { ...closed, description: 'A rule about the answer; the first matching one applies' },

@@ -14,15 +14,16 @@ import { type AttemptStep, type LogStore, NO_STEP } from '../store/operations/lo
 import type { PendingDelivery } from '../store/operations/queue.ts'
 import type { Authorizer } from './authorizer.ts'
 import {
+  againOf,
   begins,
   type Judgement,
   judge,
   LOOKS_FIRST,
-  looksAgain,
   nextMove,
   progressAgain,
   progressAnswered,
   progressBegun,
+  progressJudged,
   SKIPPED_BY_IF,
   SKIPPED_WITHOUT_ELEMENTS,
   stepInDoubt,
@@ -220,10 +221,11 @@ async function play(options: PlayOptions, webhook: Playing, players: Players): P
 
 /** Begins again at the step that looks for what a request of `step` may have made. */
 function beginAgain({ nowUs }: PlayOptions, { flow }: Playing, { delivery, turn }: Players, step: Step): void {
+  const from = againOf(turn.progress, step)
   const { progress, forgotten } = progressAgain(flow.steps, delivery.event, turn.progress, step)
   turn.setProgress(progress)
   turn.forget(forgotten)
-  turn.log({ ...NOTHING_SENT, atUs: nowUs(), error: `${LOOKS_FIRST} ${step.again}`, step: withoutUrl(step) })
+  turn.log({ ...NOTHING_SENT, atUs: nowUs(), error: `${LOOKS_FIRST} ${from}`, step: withoutUrl(step) })
 }
 
 type Making = Players & {
@@ -318,7 +320,8 @@ async function request(options: FlowTurnsOptions, webhook: Playing, making: Maki
       token = await authorizer.renew(owner, token.header)
       continue
     }
-    if (!looksAgain(answer.status, judged)) turn.setProgress(progressAnswered(turn.progress, step))
+    const at = { element, generation: delivery.generation, status: answer.status, judged }
+    turn.setProgress(progressJudged(turn.progress, step, at))
     if (verdict !== 'done') return ended(failureOf(answer, judged, reason), turn, answer)
     turn.advance(step, { element, count, as: 'done' })
     const next = nextMove(flow.steps, delivery.event, turn.progress, turn.kept)

@@ -1,16 +1,17 @@
 import { describe, expect, test } from 'bun:test'
 import {
+  againOf,
   judge,
-  looksAgain,
   nextMove,
   type Progress,
   progressAfter,
   progressAgain,
   progressAnswered,
   progressBegun,
+  progressJudged,
   stepInDoubt,
 } from '../../src/flows/flow-machine.ts'
-import { type Kept, type NewStep, stepOf } from '../../src/flows/model.ts'
+import { type Kept, type NewStep, type Rule, stepOf } from '../../src/flows/model.ts'
 import { valueAt } from '../../src/lib/json-pointer.ts'
 
 const step = (name: string, more: Partial<NewStep> = {}) => stepOf({ name, on: ['call_ended'], ...more })
@@ -95,7 +96,8 @@ describe('a step that looks first when it is repeated', () => {
     [502, 'retry', true],
   ] as const)('after the answer %p, of which a rule says %p, looks again: %p', (status, then, expected) => {
     const judged = judge(step('create', { when: [{ status: [status], then }] }), { status, json: {} }, false)
-    expect([judged.verdict, looksAgain(status, judged)]).toEqual(['retry', expected])
+    const after = progressJudged(begun, create, { element: 0, generation: 1, status, judged })
+    expect([judged.verdict, isInDoubt(after)]).toEqual(['retry', expected ? 'create' : undefined])
   })
 
   test('begins again at the step that it names, which forgets what was kept from there on', () => {
@@ -103,6 +105,23 @@ describe('a step that looks first when it is repeated', () => {
     expect(again).toEqual({ progress: { other: 'done', create: { made: 0 } }, forgotten: ['id', 'state'] })
     expect(nextMove(steps, 'call_ended', again.progress, {})).toMatchObject({ kind: 'make', step: { name: 'find' } })
     expect(isInDoubt(again.progress)).toBeUndefined()
+  })
+
+  test('begins again at the step that a rule about its answer names, until that step was made', () => {
+    const rule: Rule = { status: [401], then: 'again', step: 'other' }
+    const withRule = steps.map((one) => (one.name === 'between' ? step('between', { when: [rule] }) : one))
+    const between = step('between', { when: [rule] })
+    const judged = judge(between, { status: 401, json: {} }, false)
+    const done: Progress = { other: 'done', find: 'done' }
+    const after = progressJudged(done, between, { element: 0, generation: 1, status: 401, judged })
+    expect([judged.verdict, againOf(after, between)]).toEqual(['retry', 'other'])
+    expect(stepInDoubt(withRule, 'call_ended', after, 1)?.name).toBe('between')
+    const again = progressAgain(withRule, 'call_ended', after, between)
+    expect(again).toEqual({ progress: { between: { made: 0 } }, forgotten: ['other', 'id', 'state'] })
+    expect(stepInDoubt(withRule, 'call_ended', { ...done, ...again.progress }, 1)).toBeUndefined()
+    // A lost answer, without the rule, still begins at the step's own `again`.
+    const lost = progressJudged(begun, create, { element: 0, generation: 1, status: 502, judged: { rule: undefined } })
+    expect(againOf(lost, create)).toBe('find')
   })
 
   test('its elements that are made stay made', () => {
@@ -125,9 +144,10 @@ describe('a step that looks first when it is repeated', () => {
   })
 
   test('an answer is lost if something in between did not wait for it', () => {
-    const lost = [200, 400, 404, 408, 409, 429, 500, 501, 502, 503, 504].filter((status) =>
-      looksAgain(status, { rule: undefined }),
-    )
+    const lost = [200, 400, 404, 408, 409, 429, 500, 501, 502, 503, 504].filter((status) => {
+      const at = { element: 0, generation: 1, status, judged: { rule: undefined } }
+      return isInDoubt(progressJudged(begun, create, at)) === 'create'
+    })
     expect(lost).toEqual([408, 502, 504])
   })
 })

@@ -129,6 +129,7 @@ export function createScheduler(): Scheduler {
       if (queue.extraWindow.extra > 0) wide.add(queue)
       noteRequests(queue.pace, nowUs, requests)
       judge(queue, outcome, { probe: slot.probe, nowUs })
+      if (outcome.kind === 'advanced') queue.noteGoesOn(slot.delivery)
     },
     defer: (webhookId, forUs, nowUs) => defer(queueOf(webhookId).pace, nowUs, forUs),
     interrupt(slot, nowUs) {
@@ -266,6 +267,7 @@ function newTurns(capacity: Capacity, find: (webhookId: number) => WebhookQueue 
     if (open !== undefined) return mayProbe(queue, open.probeAtUs, nowUs)
     const inFlight = capacity.inFlightOf(queue)
     if (inFlight >= pace.parallel) return false
+    if (inFlight + queue.goingOn >= pace.parallel && !queue.hasGoingOn) return false
     return inFlight < window || (inFlight < window + queue.extraWindow.extra && capacity.allowsExtra())
   }
   const shift = (): Turn | undefined => {

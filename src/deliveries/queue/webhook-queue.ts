@@ -22,7 +22,8 @@ import { newPace, type Pace } from './pace.ts'
  *
  * Invariants: a lane has one delivery in flight at most, and the lowest id goes first; lanes with a first attempt are
  * served before lanes that have retries alone; lanes of a kind take turns. In its lane a retry precedes first attempts
- * with a higher id, so that a backlog is sent in the order of its events. Urgent deliveries precede all others.
+ * with a higher id, so that a backlog is sent in the order of its events. Urgent deliveries precede all others, and
+ * after them those whose flow goes on: calls that have begun end first.
  */
 export type WebhookQueue = {
   readonly webhookId: number
@@ -37,6 +38,12 @@ export type WebhookQueue = {
   readonly hasUrgent: boolean
   /** Whether a delivery can be taken: one is queued, and its lane is open. */
   readonly hasReady: boolean
+  /** How many deliveries are between two steps of their flow: they count as in flight for the calls in parallel. */
+  readonly goingOn: number
+  /** Whether the next step of such a delivery can be taken. */
+  readonly hasGoingOn: boolean
+  /** Notes that the flow of a delivery goes on after the step that has just ended. */
+  noteGoesOn(delivery: LoadedDelivery): void
   /** Adds a delivery. @throws Error when it is not queued. */
   add(delivery: LoadedDelivery): void
   /** Makes a delivery the next, after first attempts of its call that precede it; nothing if it is not queued here. */
@@ -61,6 +68,7 @@ export function newWebhookQueue(webhookId: number): WebhookQueue {
   const rotation = newRotation()
   const breaker = newCircuitBreaker()
   const urgent = newUrgent(lanes)
+  const goingOn = newGoingOn(lanes)
   const pace = newPace(webhookId)
   /** Lanes whose next delivery a trial may end. A webhook without a flow has none. */
   const forTrial = new Set<Lane>()
@@ -86,6 +94,7 @@ export function newWebhookQueue(webhookId: number): WebhookQueue {
   }
   const noteTaken = (delivery: LoadedDelivery) => {
     urgent.remove((one) => one === delivery)
+    goingOn.remove(delivery)
     size -= 1
     const lane = forTrial.size > 0 ? lanes.get(delivery.callId) : undefined
     if (lane !== undefined) forTrial.delete(lane)
@@ -108,6 +117,13 @@ export function newWebhookQueue(webhookId: number): WebhookQueue {
     get hasTrial() {
       return forTrial.size > 0
     },
+    get goingOn() {
+      return goingOn.count()
+    },
+    get hasGoingOn() {
+      return goingOn.isReady()
+    },
+    noteGoesOn: goingOn.add,
     add(delivery) {
       const lane = laneOf(delivery.callId)
       insertDelivery(lane, delivery)
@@ -119,7 +135,7 @@ export function newWebhookQueue(webhookId: number): WebhookQueue {
       if (lanes.get(delivery.callId)?.queued.includes(delivery)) urgent.add(delivery)
     },
     take() {
-      const delivery = urgent.take() ?? takeNext()
+      const delivery = urgent.take() ?? goingOn.take() ?? takeNext()
       if (delivery === undefined) return undefined
       noteTaken(delivery)
       beginAttempt(delivery)
@@ -180,6 +196,37 @@ function newUrgent(lanes: ReadonlyMap<string, Lane>) {
     },
   }
 }
+
+/** The deliveries between two steps of their flow, in the order in which their last steps ended. */
+function newGoingOn(lanes: ReadonlyMap<string, Lane>) {
+  const deliveries = new Set<LoadedDelivery>()
+  const laneOf = ({ phase, callId }: LoadedDelivery): Lane | undefined => {
+    const lane = phase === 'queued' ? lanes.get(callId) : undefined
+    return lane !== undefined && isReady(lane) ? lane : undefined
+  }
+  /** Its end may come without a further step: its webhook was changed, or its account has another owner. */
+  const forgetEnded = (): void => {
+    for (const delivery of deliveries) if (!MAY_GO_ON.has(delivery.phase)) deliveries.delete(delivery)
+  }
+  return {
+    add: (delivery: LoadedDelivery): void => void deliveries.add(delivery),
+    remove: (delivery: LoadedDelivery): void => void deliveries.delete(delivery),
+    count(): number {
+      if (deliveries.size > 0) forgetEnded()
+      return deliveries.size
+    },
+    isReady: (): boolean => deliveries.size > 0 && [...deliveries].some((one) => laneOf(one) !== undefined),
+    /** Takes the first delivery of the lane of the first whose lane is open. */
+    take(): LoadedDelivery | undefined {
+      for (const delivery of deliveries) {
+        const lane = laneOf(delivery)
+        if (lane !== undefined) return takeFirst(lane)
+      }
+      return undefined
+    },
+  }
+}
+const MAY_GO_ON: ReadonlySet<LoadedDelivery['phase']> = new Set(['in flight', 'recording', 'queued'])
 
 /** Lanes in turn, those with a first attempt first. A lane that is not ready when its turn comes is skipped. */
 function newRotation() {

@@ -197,15 +197,20 @@ function stepsErrors(flow: FlowOfSteps, { url, withCredentials }: Beside): Field
 
 /** A repetition begins again at an earlier step, which every event that begins the step has to begin, too. */
 function againErrors(steps: readonly NewStep[], at: number): FieldError[] {
-  const { again = null, on = [] } = steps[at] ?? {}
-  if (again === null) return []
-  const path = `${FLOW}/steps/${at}/again`
-  const earlier = steps.slice(0, at).find(({ name }) => name === again)
-  if (earlier === undefined) return [{ path, message: 'must be the name of an earlier step' }]
-  const lacking = on.filter((event) => !earlier.on.includes(event))
-  return lacking.length === 0
-    ? []
-    : [{ path, message: `must be a step that also has ${lacking.join(', ')} in its \`on\`` }]
+  const { again = null, on = [], when = [] } = steps[at] ?? {}
+  const targets = [
+    { path: 'again', again },
+    ...when.map(({ step = null }, rule) => ({ path: `when/${rule}/step`, again: step })),
+  ]
+  return targets.flatMap((target) => {
+    if (target.again === null) return []
+    const path = `${FLOW}/steps/${at}/${target.path}`
+    const earlier = steps.slice(0, at).find(({ name }) => name === target.again)
+    if (earlier === undefined) return [{ path, message: 'must be the name of an earlier step' }]
+    const lacking = on.filter((event) => !earlier.on.includes(event))
+    if (lacking.length === 0) return []
+    return [{ path, message: `must be a step that also has ${lacking.join(', ')} in its \`on\`` }]
+  })
 }
 
 const isOrigin = (text: string): boolean =>
@@ -244,7 +249,9 @@ function stepErrors(step: AnyStep, pointer: string, context: StepContext): Field
   for (const [at, rule] of when.entries()) {
     if (rule.status === undefined && rule.pointer === undefined) add(`/when/${at}`, 'must have a status or a pointer')
     if (rule.values !== undefined && rule.pointer === undefined) add(`/when/${at}/values`, 'belong to a pointer')
-    if (rule.then === 'again' && again === null) add(`/when/${at}/then`, 'needs `again`, the step at which to begin')
+    if (rule.then === 'again' && again === null && rule.step === undefined)
+      add(`/when/${at}/then`, 'needs `step` or `again`, the step at which to begin')
+    if (rule.then !== 'again' && rule.step !== undefined) add(`/when/${at}/step`, 'belongs to `again`')
     if (rule.then === 'renew' && !hasAuthorization) add(`/when/${at}/then`, 'needs an authorization to renew')
   }
   return errors

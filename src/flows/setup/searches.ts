@@ -16,7 +16,7 @@ const UNKNOWN_CALL = '00000000-0000-7000-8000-000000000000'
 
 /** Returns the steps that change nothing: those that read, and those at which others look before they repeat. */
 function searchesOf({ steps }: Preset): readonly PresetStep[] {
-  const looked = new Set(steps.map(({ again }) => again))
+  const looked = new Set(steps.flatMap(({ again, when = [] }) => [again, ...when.map((rule) => rule.step)]))
   return steps.filter(({ name, method, each }) => each == null && (method === 'GET' || looked.has(name)))
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { cancelAttempt } from '../../../src/deliveries/queue/delivery.ts'
+import { cancelAttempt, endStep, finishRecording, type LoadedDelivery } from '../../../src/deliveries/queue/delivery.ts'
 import { type AttemptSlot, createScheduler, type Scheduler } from '../../../src/deliveries/queue/scheduler.ts'
 import { MILLISECOND, SECOND } from '../../../src/lib/time.ts'
 import type { Outcome } from '../../../src/outbound/outcome.ts'
@@ -124,6 +124,66 @@ describe('a delivery without a request', () => {
     expect(scheduler.take(SECOND)).toBeUndefined()
     scheduler.tick(2 * SECOND)
     expect(scheduler.take(2 * SECOND)).toBeDefined()
+  })
+})
+
+describe('a flow that goes on after a step', () => {
+  const ADVANCED: Outcome = { kind: 'advanced', status: 200 }
+  const newFlowQueue = (parallel: number) => {
+    const scheduler = createScheduler()
+    scheduler.setTiming(1, { paused: false, maxPerSecond: 1_000, parallel })
+    const deliveries = [1, 2, 3, 4].map((id) => deliveryOf({ id, callId: `call ${id}` }))
+    for (const delivery of deliveries) scheduler.add(delivery, 0)
+    const endStepOf = (slot: AttemptSlot) => {
+      scheduler.end(slot, ADVANCED, 0)
+      endStep(slot.delivery, 1)
+    }
+    const isStored = (delivery: LoadedDelivery, superseded = false) => {
+      finishRecording(delivery, { superseded, webhookDown: false, maySchedule: true })
+      if (delivery.phase === 'queued') scheduler.add(delivery, 0)
+      scheduler.release(delivery, 0)
+    }
+    const take = () => scheduler.take(0)?.delivery.id
+    return { scheduler, endStepOf, isStored, take }
+  }
+
+  test.each([1, 2])('is the next, and with %i in parallel no further call begins before it ends', (parallel) => {
+    const { scheduler, endStepOf, isStored, take } = newFlowQueue(parallel)
+    const slots = Array.from({ length: parallel }, () => scheduler.take(0))
+    const [first] = slots
+    if (first === undefined) throw new Error('nothing was taken')
+    endStepOf(first)
+    // Its step is being stored: it keeps its place.
+    expect(take()).toBeUndefined()
+    isStored(first.delivery)
+    const again = scheduler.take(0)
+    expect([again?.delivery.id, take()]).toEqual([first.delivery.id, undefined])
+    if (again === undefined) return
+    scheduler.end(again, DELIVERED, 0)
+    scheduler.release(again.delivery, 0)
+    expect(take()).toBe(parallel + 1)
+  })
+
+  test('gives its place away if it ends without a further step', () => {
+    const { scheduler, endStepOf, isStored, take } = newFlowQueue(1)
+    const slot = scheduler.take(0)
+    if (slot === undefined) throw new Error('nothing was taken')
+    endStepOf(slot)
+    isStored(slot.delivery, true)
+    expect([slot.delivery.phase, take()]).toEqual(['evicted', 2])
+  })
+
+  test('lets others begin while it waits for a retry', () => {
+    const { scheduler, endStepOf, isStored, take } = newFlowQueue(1)
+    const slot = scheduler.take(0)
+    if (slot === undefined) throw new Error('nothing was taken')
+    endStepOf(slot)
+    isStored(slot.delivery)
+    const again = scheduler.take(0)
+    if (again === undefined) throw new Error('nothing was taken')
+    scheduler.end(again, { kind: 'refused', status: 500 }, 0)
+    scheduler.release(again.delivery, 0)
+    expect(take()).toBe(2)
   })
 })
 

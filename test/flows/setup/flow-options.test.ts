@@ -324,6 +324,16 @@ describe('422 at', () => {
       steps({ when: [{ status: [404], then: 'again' }] }),
       ['/flow/steps/0/when/0/then'],
     ],
+    [
+      'a rule that begins again at a step that comes later',
+      { steps: [step({ when: [{ status: [404], then: 'again', step: 'find' }] }), step({ name: 'find' })] },
+      ['/flow/steps/0/when/0/step'],
+    ],
+    [
+      'a rule with a step that does not begin again',
+      { steps: [step({ name: 'find' }), step({ when: [{ status: [404], then: 'retry', step: 'find' }] })] },
+      ['/flow/steps/1/when/0/step'],
+    ],
     ['a repetition that begins at itself', steps({ again: 'add' }), ['/flow/steps/0/again']],
     [
       'a repetition that begins at a later step',

@@ -1,11 +1,14 @@
 import type { CallEvent } from '../../../src/events/bodies.ts'
 import {
+  againOf,
   judge,
-  looksAgain,
   nextMove,
   type Progress,
   progressAfter,
   progressAgain,
+  progressBegun,
+  progressJudged,
+  stepInDoubt,
 } from '../../../src/flows/flow-machine.ts'
 import { type Kept, type Step, stepOf } from '../../../src/flows/model.ts'
 import { outsideEvent } from '../../../src/flows/outside-call.ts'
@@ -35,6 +38,8 @@ type RunEnd = {
   readonly waitedForRetry: number
 }
 
+/** Nobody sends a delivery again by hand here. */
+const GENERATION = 1
 /** An attempt is repeated this many times: no fault of a test lasts longer. */
 const MAX_RETRIES = 5
 
@@ -85,7 +90,7 @@ export async function runPreset({
       const isKilled = killedAfter.has(attempts)
       attempts += 1
       const beginAgain = (): void => {
-        if (step.again === null) return
+        if (againOf(progress, step) === null) return
         const again = progressAgain(steps, data.name, progress, step)
         progress = again.progress
         const rest = Object.entries(kept).filter(([name]) => !again.forgotten.includes(name))
@@ -109,7 +114,14 @@ export async function runPreset({
         case 'retry':
           waitedForRetry += 1
           retries += 1
-          if (looksAgain(made.answer.status, judged)) beginAgain()
+          if (step.again !== null) progress = progressBegun(progress, step, { element, generation: GENERATION })
+          progress = progressJudged(progress, step, {
+            element,
+            generation: GENERATION,
+            status: made.answer.status,
+            judged,
+          })
+          if (stepInDoubt(steps, data.name, progress, GENERATION) !== undefined) beginAgain()
           if (retries <= MAX_RETRIES) break
           failures.push(`${data.name} ${step.name}: ${made.answer.status} ${JSON.stringify(made.answer.json)}`)
           break delivery
