@@ -99,6 +99,8 @@ export type ChannelSignal =
       /** The channel's tenant value, if the PBX serves several customers. */
       readonly tenant?: string | null
     }
+  /** A call begins that is not followed: its channels are not reported. `id`: the PBX's id of the call. */
+  | { readonly kind: 'not_followed'; readonly id: string }
   /** A channel that seemed to be originated turned out to be a caller's. */
   | { readonly kind: 'called_in'; readonly id: string }
   /** The number that a channel dialled, or is rung to call, belongs to this extension. */

@@ -72,6 +72,7 @@ export function watchPbx(
   const endpoints = createEndpoints(parsed.pbx, saved)
   let lastRun: PbxRun | null = null
   const supervisor = startSupervisor({
+    isFull: () => false,
     source: parsed.pbx,
     memory: {
       endpoints,

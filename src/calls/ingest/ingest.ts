@@ -9,6 +9,7 @@ import type { Store } from '../../store/store.ts'
 import { callBatch, type UrlOf } from '../api/event-records.ts'
 import type { Signal } from '../signal.ts'
 import { isAnyMissing, isAnySilent } from '../tracker/resync/missing-channels.ts'
+import { isFull } from '../tracker/state/registry.ts'
 import { channelsUp, type RequestedCall, requestedCall } from '../tracker/state/requested-calls.ts'
 import { hasChanges, type LiveCall, takeChanges } from '../tracker/tracker.ts'
 import { createBatchWriter } from './batch-writer.ts'
@@ -42,6 +43,8 @@ type Ingest = {
   readonly isAnyMissing: () => boolean
   /** Returns whether nothing was heard of a live call for an hour: a snapshot shows whether it is still there. */
   readonly isAnySilent: () => boolean
+  /** Returns whether as many calls are open as are followed. */
+  readonly isFull: () => boolean
   /** Returns the number of calls that are not saved yet. */
   readonly open: () => number
   /** Returns the number of calls that were ended as `unknown` because too many channels were live. */
@@ -244,6 +247,7 @@ export async function startIngest(options: IngestOptions): Promise<Ingest> {
     liveCallCounts: countLiveCalls,
     isAnyMissing: () => isAnyMissing(state),
     isAnySilent: () => isAnySilent(state, steadyUs() - SILENT_US),
+    isFull: () => isFull(state),
     open: () => state.calls.size,
     endedEarly: () => state.endedEarly,
     notFollowed: () => ({ ever: state.notFollowed, now: state.unfollowed.size }),

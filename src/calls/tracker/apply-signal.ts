@@ -64,6 +64,7 @@ import {
   markIfLate,
   markUnplaced,
   noteHeard,
+  noteNotFollowed,
   stageOf,
 } from './state/registry.ts'
 import { type Channel, isUp, isVirtual, type TrackerState } from './state/state.ts'
@@ -90,6 +91,10 @@ export function applySignal(state: TrackerState, signal: Exclude<Signal, { kind:
     case 'channel':
       addChannel(state, signal)
       return
+    case 'not_followed':
+      state.heardUs = signal.atUs
+      noteNotFollowed(state, signal.id)
+      return
     case 'dial_begin':
       state.heardUs = signal.atUs
       applyDialBegin(state, signal)
@@ -111,7 +116,7 @@ function meetBehind(state: TrackerState, at: At, dialled: Channel | undefined): 
 /** Applies a signal about one channel, which must be known. */
 function applyToChannel(
   state: TrackerState,
-  signal: At & Exclude<ChannelSignal, { kind: 'channel' | 'dial_begin' | 'custom_without_call' }>,
+  signal: At & Exclude<ChannelSignal, { kind: UnknownKinds }>,
 ): void {
   switch (signal.kind) {
     case 'pair':
@@ -166,6 +171,9 @@ function joinWhoTalks(state: TrackerState, id: string): void {
   joinUnseenLinks(state, [id, ...others.map((other) => other.id)])
 }
 
+/** Signals that need no known channel. */
+type UnknownKinds = 'channel' | 'not_followed' | 'dial_begin' | 'custom_without_call'
+
 type KnownKinds =
   | 'pair'
   | 'dial_end'
@@ -176,7 +184,7 @@ type KnownKinds =
   | 'member'
   | 'hangup'
   | 'tenant'
-type Known = At & Exclude<ChannelSignal, { kind: 'channel' | 'dial_begin' | 'custom_without_call' | KnownKinds }>
+type Known = At & Exclude<ChannelSignal, { kind: UnknownKinds | KnownKinds }>
 
 function applyToKnown(state: TrackerState, channel: Channel, signal: Known): void {
   const call = callOf(state, channel)

@@ -2,7 +2,7 @@
 const MAX_CHANNELS = 50_000
 
 /** Drops the oldest channel of a translator that knows as many as it may: the PBX does not report their ends. */
-export function dropOldest(channels: Map<string, unknown>, most = MAX_CHANNELS): void {
+export function dropOldest(channels: Map<string, unknown> | Set<string>, most = MAX_CHANNELS): void {
   if (channels.size < most) return
   const { value } = channels.keys().next()
   if (value !== undefined) channels.delete(value)

@@ -35,6 +35,8 @@ type SessionOptions<Frame> = {
   readonly caughtUp?: (() => Promise<void> | undefined) | undefined
   /** The run of the PBX during an earlier connection. */
   readonly lastRun: PbxRun | null
+  /** Returns whether as many calls are open as are followed. */
+  readonly isFull: () => boolean
   /** Whether this is the process's first connection to this PBX. */
   readonly isFirst: boolean
   readonly counts: PbxCounts
@@ -50,7 +52,10 @@ export type StartSession = (source: PbxSource, options: Omit<SessionOptions<neve
 
 type DialectOf<Frame> = (source: PbxSource, timeouts: Timeouts, nowUs: NowUs) => Dialect<Frame>
 /** Creates the translator of one connection, since its state belongs to that connection. */
-type TranslatorOf<Frame> = (source: PbxSource, endpoints: Endpoints) => Translator<Frame>
+type TranslatorOf<Frame> = (
+  source: PbxSource & Pick<SessionOptions<Frame>, 'isFull'>,
+  endpoints: Endpoints,
+) => Translator<Frame>
 
 /** Returns the function that starts sessions in a dialect, each with a translator of its own. */
 export const sessionsOf =
@@ -58,7 +63,7 @@ export const sessionsOf =
   (source, options) =>
     startSession(dialectOf(source, options.timeouts, options.nowUs), {
       ...options,
-      translator: translatorOf(source, options.endpoints),
+      translator: translatorOf({ ...source, isFull: options.isFull }, options.endpoints),
     })
 
 /** One connection to a PBX, from connecting to its end. */

@@ -40,6 +40,8 @@ type SupervisorOptions = {
   readonly isAnyMissing?: () => boolean
   /** Returns whether nothing was heard of a live call for an hour: it is looked for in the list. */
   readonly isAnySilent?: () => boolean
+  /** Returns whether as many calls are open as are followed. */
+  readonly isFull: () => boolean
   /** Resolves when the tracker has applied all signals; `undefined` if it has. */
   readonly caughtUp?: () => Promise<void> | undefined
   /** `false` if this process was connected to the PBX before. */
@@ -149,8 +151,8 @@ type ForSession = {
 }
 
 function openSession(options: SupervisorOptions, forSession: ForSession): PbxSession {
-  const { source, memory, feed, stateFeed, isAnyMissing, isAnySilent, caughtUp, intake = { waiting: 0 }, log } = options
-  const { startSession = KINDS[pbxKindOf(source)].startSession } = options
+  const { source, memory, feed, stateFeed, isAnyMissing, isAnySilent, isFull, caughtUp, log } = options
+  const { intake = { waiting: 0 }, startSession = KINDS[pbxKindOf(source)].startSession } = options
   return startSession(source, {
     ...forSession,
     name: source.name,
@@ -160,6 +162,7 @@ function openSession(options: SupervisorOptions, forSession: ForSession): PbxSes
     stateFeed,
     isAnyMissing,
     isAnySilent,
+    isFull,
     caughtUp,
     intake,
     log,

@@ -119,7 +119,7 @@ export async function startWatchedPbx(source: PbxSource, options: WatchOptions):
     ...(nowUs && { nowUs }),
     steadyUs: clock.steadyUs,
   })
-  const { feed, isAnyMissing, isAnySilent, caughtUp } = ingest
+  const { feed, isAnyMissing, isAnySilent, isFull, caughtUp } = ingest
   const start = () =>
     startSupervisor({
       source,
@@ -128,6 +128,7 @@ export async function startWatchedPbx(source: PbxSource, options: WatchOptions):
       stateFeed: states.feed,
       isAnyMissing,
       isAnySilent,
+      isFull,
       caughtUp,
       isFirst,
       intake,

@@ -442,8 +442,8 @@ test('calls beyond the setting are not followed; when there is room again the li
   const caller = (id: string): Signal =>
     at({ kind: 'channel', id, linkedId: id, endpoint: outside, dialledNumber: '200', originated: false, shown: null })
   ingest.feed(['a', 'b', 'c', 'd'].map(caller))
-  expect([ingest.open(), ingest.notFollowed()]).toEqual([2, { ever: 2, now: 2 }])
+  expect([ingest.open(), ingest.isFull(), ingest.notFollowed()]).toEqual([2, true, { ever: 2, now: 2 }])
   ingest.feed(['a', 'b', 'c'].map((id) => at({ kind: 'hangup', id, end })))
   await room.promise
-  expect(ingest.notFollowed()).toEqual({ ever: 2, now: 0 })
+  expect([ingest.isFull(), ingest.notFollowed()]).toEqual([false, { ever: 2, now: 0 }])
 })

@@ -85,12 +85,19 @@ const MAX_UNFOLLOWED = 100_000
 
 /** Returns whether a call that begins now, with this id of the PBX, is not followed because too many are. */
 export function isBeyondLimit(state: TrackerState, linkedId: string): boolean {
-  if (state.calls.size < state.maxCalls) return false
-  if (state.unfollowed.size < MAX_UNFOLLOWED && !state.unfollowed.has(linkedId)) {
-    state.unfollowed.add(linkedId)
-    state.notFollowed += 1
-  }
+  if (!isFull(state)) return false
+  noteNotFollowed(state, linkedId)
   return true
+}
+
+/** Returns whether as many calls are open as are followed. */
+export const isFull = ({ calls, maxCalls }: TrackerState): boolean => calls.size >= maxCalls
+
+/** Counts a call that is not followed, by its id of the PBX. */
+export function noteNotFollowed(state: TrackerState, linkedId: string): void {
+  if (state.unfollowed.size >= MAX_UNFOLLOWED || state.unfollowed.has(linkedId)) return
+  state.unfollowed.add(linkedId)
+  state.notFollowed += 1
 }
 
 /** Opens a call without channels and returns it. */

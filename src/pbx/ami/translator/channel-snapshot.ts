@@ -330,6 +330,7 @@ function snapshotChannel(
   // A caller that a member answered, or that was moved since, still has the group's variables.
   const group = callee || bridge !== null ? undefined : (groupOf(rows).group ?? dialledGroup(rows))
   const shown = group === undefined ? {} : { place: group, group }
+  context.unfollowed.delete(id)
   const isKnown = context.channels.has(id)
   const known =
     context.channels.get(id) ??

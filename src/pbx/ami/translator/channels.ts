@@ -148,6 +148,10 @@ export type AmiContext = {
   /** The destination of each channel's last blind transfer, which may park the call. */
   readonly lastTransfers: Map<string, string>
   readonly channels: Map<string, KnownChannel>
+  /** Channels of calls that are not followed. */
+  readonly unfollowed: Set<string>
+  /** Returns whether as many calls are open as are followed. */
+  readonly isFull: () => boolean
   /** First halves of Local channels that wait for their second half, by common name. */
   readonly halves: Map<string, string>
   readonly endpoints: Endpoints

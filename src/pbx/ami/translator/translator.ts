@@ -35,6 +35,7 @@ import {
 import { endOf } from './hangup-causes.ts'
 import { newCallerid, newChannel } from './new-channel.ts'
 import { parkedCall } from './parking.ts'
+import { ofUnfollowed } from './unfollowed-channels.ts'
 
 type AmiOptions = {
   readonly trunks: readonly string[]
@@ -45,6 +46,8 @@ type AmiOptions = {
   readonly tenants?: TenantRule | undefined
   /** The names of the dialplan's events that are passed on. */
   readonly custom?: readonly string[] | undefined
+  /** Returns whether as many calls are open as are followed: the channels of further ones are not kept. */
+  readonly isFull?: (() => boolean) | undefined
 }
 
 /** The state of a channel that was answered. */
@@ -61,6 +64,8 @@ export function createAmiTranslator(options: AmiOptions, endpoints = createEndpo
   const clockOffset = createClockOffset()
   const context: AmiContext = {
     channels: new Map(),
+    unfollowed: new Set(),
+    isFull: options.isFull ?? (() => false),
     parkingExtensions: new Map(),
     lastTransfers: new Map(),
     halves: new Map(),
@@ -86,6 +91,8 @@ export function createAmiTranslator(options: AmiOptions, endpoints = createEndpo
       if (frame.tainted || handler === undefined) return []
       const at: At = { atUs: clockOffset.at(timestampUs(frame), arrivedUs), arrivedUs }
       const id = frame.get('Uniqueid')
+      const unfollowed = ofUnfollowed(context, frame, id)
+      if (unfollowed !== undefined) return unfollowed.map((signal): Signal => ({ ...at, ...signal }))
       // The headers of a UserEvent may be the dialplan's.
       const changes = frame.name === CUSTOM_EVENT ? [] : changesOf(context, frame, id)
       const signals = [...changes, ...handler(context, frame, id)]

@@ -220,6 +220,7 @@ function snapshotChannel(context: EslContext, id: string, row: Row, list: List):
   const dialled = row.initial_dest || row.dest || ''
   const tenant = listedTenant(context, row)
   noteQueued(context, id)
+  context.unfollowed.delete(id)
   if (!context.legs.has(id)) {
     const leg = addLeg(context, {
       id,

@@ -102,6 +102,10 @@ export type Leg = {
 
 export type EslContext = {
   readonly legs: Map<string, Leg>
+  /** Legs of calls that are not followed. */
+  readonly unfollowed: Set<string>
+  /** Returns whether as many calls are open as are followed. */
+  readonly isFull: () => boolean
   /** The latest ended legs: their late events wait for nothing, and their state may explain events of other legs. */
   readonly ended: Map<string, Leg>
   /** Callers that entered a queue, or were listed and may be in one: the queue's id of each visit, `''` without one. */

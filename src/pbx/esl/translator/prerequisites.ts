@@ -98,7 +98,7 @@ function dialledBy(event: EslEvent): string {
 
 const legIsMade = (context: EslContext, id: string): Prerequisite => ({
   name: id,
-  isMet: () => context.legs.has(id) || context.ended.has(id),
+  isMet: () => context.legs.has(id) || context.ended.has(id) || context.unfollowed.has(id),
   timeoutUs: TIMEOUT_US,
 })
 

@@ -23,6 +23,7 @@ import { dropLeg, type EslContext, type Leg, placeOf, tenantIn } from './legs.ts
 import { orderOf } from './prerequisites.ts'
 import { callcenter, fifo } from './queues.ts'
 import { transfersOf } from './transfers.ts'
+import { ofUnfollowed } from './unfollowed-legs.ts'
 import { unreached, unreachedByBridge } from './unreached.ts'
 import { beginningOf } from './unseen-legs.ts'
 
@@ -35,6 +36,8 @@ type EslOptions = {
   readonly tenants?: TenantRule | undefined
   /** The subclasses of the dialplan's events that are passed on. */
   readonly custom?: readonly string[] | undefined
+  /** Returns whether as many calls are open as are followed: the legs of further ones are not kept. */
+  readonly isFull?: (() => boolean) | undefined
 }
 
 /**
@@ -45,6 +48,8 @@ export function createEslTranslator(options: EslOptions, endpoints = createEndpo
   const clockOffset = createClockOffset()
   const context: EslContext = {
     legs: new Map(),
+    unfollowed: new Set(),
+    isFull: options.isFull ?? (() => false),
     ended: new Map(),
     dialling: new Map(),
     waiting: new Map(),
@@ -64,6 +69,9 @@ export function createEslTranslator(options: EslOptions, endpoints = createEndpo
     clockOffset.at(stamp === '' ? null : Number(stamp), arrivedUs)
   const translate = (event: EslEvent, arrivedUs: number): Signal[] => {
     context.nowUs = arrivedUs
+    // The leg that dialled this one may have been unknown when the event arrived.
+    const unfollowed = ofUnfollowed(context, event)
+    if (unfollowed !== undefined) return stamped(unfollowed, arrivedUs)
     const begun = beginningOf(context, event).flatMap(({ signals, stamp }) => {
       const at: At = { atUs: shownUs(stamp, arrivedUs), arrivedUs }
       return signals.map((signal): Signal => ({ ...at, ...signal }))
@@ -89,12 +97,20 @@ export function createEslTranslator(options: EslOptions, endpoints = createEndpo
     return [snapshot, ...order.release(arrivedUs)]
   }
   return {
-    event: (frame, arrivedUs) => (frame.event === undefined ? [] : order.take(frame.event, arrivedUs)),
+    event({ event }, arrivedUs) {
+      if (event === undefined) return []
+      // It waits for nothing; what waits for it is released with the next event.
+      const unfollowed = ofUnfollowed(context, event)
+      return unfollowed === undefined ? order.take(event, arrivedUs) : stamped(unfollowed, arrivedUs)
+    },
     snapshot: (rows, arrivedUs, created) => runAtOnce(snapshotInSteps(rows, arrivedUs, created)),
     snapshotInSteps,
     release: order.release,
   }
 }
+
+const stamped = (signals: readonly ChannelSignal[], arrivedUs: number): Signal[] =>
+  signals.map((signal): Signal => ({ atUs: arrivedUs, arrivedUs, ...signal }))
 
 /** FreeSWITCH writes its list from a queue of events: measured 70 to 150 ms later than it sends them. */
 const LIST_LAG_US = 500_000
