@@ -114,10 +114,7 @@ function meetBehind(state: TrackerState, at: At, dialled: Channel | undefined): 
 }
 
 /** Applies a signal about one channel, which must be known. */
-function applyToChannel(
-  state: TrackerState,
-  signal: At & Exclude<ChannelSignal, { kind: UnknownKinds }>,
-): void {
+function applyToChannel(state: TrackerState, signal: At & Exclude<ChannelSignal, { kind: UnknownKinds }>): void {
   switch (signal.kind) {
     case 'pair':
       pairHalves(state, signal.one, signal.two)
