@@ -1,7 +1,7 @@
 import type { Direction } from '../../events/enums.ts'
 import { readCallRecord, readPbx } from '../../events/stored-json.ts'
 import { nextTurn } from '../../lib/slices.ts'
-import type { CallFacts, CallFactsRow, CallPosition, CallStore } from '../../store/operations/calls.ts'
+import type { CallCount, CallFacts, CallFactsRow, CallPosition, CallStore } from '../../store/operations/calls.ts'
 import { callFactsOf, hasExtension, hasNumber, mentions } from '../call-facts.ts'
 
 /**
@@ -26,6 +26,7 @@ export type CallSearch = {
 }
 
 export type Calls = Pick<CallStore, 'callScan' | 'callGetMany' | 'callListToCallBack'>
+type CountedCalls = Calls & Pick<CallStore, 'callCount'>
 
 /** A call with all its facts. */
 type Row = Omit<CallFactsRow, 'who'> & CallFacts
@@ -34,6 +35,8 @@ type Row = Omit<CallFactsRow, 'who'> & CallFacts
 export const MAX_EXAMINED = 20_000
 /** Some milliseconds of work. */
 const PART = 500
+/** The calls that the store counts at a time, some milliseconds too. */
+const COUNTED_PART = 4_000
 /** The numbers that are counted; the last one means "or more". */
 export const MAX_COUNTED = 10_000
 
@@ -75,20 +78,53 @@ type CountOfOutcome = Readonly<
 >
 
 /** Counts the calls of each outcome under all filters but the filters of outcomes. */
-export async function countCalls(calls: Calls, accountId: number, search: CallSearch): Promise<CountOfOutcome> {
+export async function countCalls(calls: CountedCalls, accountId: number, search: CallSearch): Promise<CountOfOutcome> {
   const counts = { all: 0, missed: 0, to_call_back: 0, answered: 0, voicemail: 0, not_reached: 0 }
   const { direction, number, pbx, extension, q, sinceUs, untilUs } = search
   const others = { direction, number, pbx, extension, q, sinceUs, untilUs }
-  for await (const { matching } of parts(calls, { accountId, search: others, after: undefined })) {
-    counts.all += matching.length
-    counts.missed += matching.filter(({ missed }) => missed).length
-    counts.answered += matching.filter(({ result }) => result === 'answered').length
-    counts.voicemail += matching.filter(({ result }) => result === 'voicemail').length
-    counts.not_reached += matching.filter(isNotReached).length
-    if (counts.to_call_back < MAX_COUNTED) counts.to_call_back += (await toCallBack(calls, accountId, matching)).length
+  for await (const part of countedParts(calls, { accountId, search: others, after: undefined })) {
+    for (const one of part) {
+      counts.all += one.count
+      if (one.missed) counts.missed += one.count
+      if (one.result === 'answered') counts.answered += one.count
+      if (one.result === 'voicemail') counts.voicemail += one.count
+      if (isNotReached(one)) counts.not_reached += one.count
+    }
+    const missedIds = part.flatMap((one) => one.missedIds)
+    for (let at = 0; at < missedIds.length && counts.to_call_back < MAX_COUNTED; at += PART) {
+      const ids = missedIds.slice(at, at + PART)
+      counts.to_call_back += (await calls.callListToCallBack({ accountId, ids })).length
+      await nextTurn()
+    }
   }
   for (const name of Object.keys(counts) as (keyof typeof counts)[]) counts[name] = Math.min(MAX_COUNTED, counts[name])
   return counts
+}
+
+type Counted = Omit<CallCount, 'lacksFacts'>
+
+/** Yields the matching calls of one part of the list after the other, those with the same facts as one. */
+async function* countedParts(calls: CountedCalls, query: PageQuery): AsyncGenerator<readonly Counted[]> {
+  const { accountId, search } = query
+  const { number, extension, q, sinceUs, untilUs } = search
+  // The store does not know what these mean.
+  if (number !== undefined || extension !== undefined || q !== undefined) {
+    yield* countedRows(calls, query)
+    return
+  }
+  for (let after = query.after; ; ) {
+    const { counts, next } = await calls.callCount({ accountId, sinceUs, untilUs, after, limit: COUNTED_PART })
+    if (counts.some(({ lacksFacts }) => lacksFacts)) yield* countedRows(calls, { ...query, after, most: COUNTED_PART })
+    else yield counts.filter((one) => matches(search, { ...one, who: '' }))
+    if (next === null) return
+    after = next
+    await nextTurn()
+  }
+}
+
+async function* countedRows(calls: Calls, query: PartsQuery): AsyncGenerator<readonly Counted[]> {
+  for await (const { matching } of parts(calls, query))
+    yield matching.map((row) => ({ ...row, count: 1, missedIds: row.missed ? [row.id] : [] }))
 }
 
 type Part = {
@@ -97,14 +133,22 @@ type Part = {
   readonly isEnd: boolean
 }
 
-async function* parts(calls: Calls, { accountId, search, after }: PageQuery): AsyncGenerator<Part> {
+/** `most`: the most calls that are read, a multiple of PART; without it, all. */
+type PartsQuery = PageQuery & { readonly most?: number }
+
+async function* parts(
+  calls: Calls,
+  { accountId, search, after, most = Number.POSITIVE_INFINITY }: PartsQuery,
+): AsyncGenerator<Part> {
   const { sinceUs, untilUs } = search
+  let left = most
   for (let position = after; ; ) {
     const read = await calls.callScan({ accountId, sinceUs, untilUs, after: position, limit: PART })
     const rows = await completed(calls, accountId, read)
     const wanted = rows.filter((row) => matches(search, row))
     const matching = search.toCallBack === true ? await toCallBack(calls, accountId, wanted) : wanted
-    const isEnd = rows.length < PART
+    left -= rows.length
+    const isEnd = rows.length < PART || left <= 0
     yield { rows, matching, isEnd }
     const last = rows.at(-1)
     if (isEnd || last === undefined) return
@@ -131,9 +175,10 @@ async function toCallBack(calls: Calls, accountId: number, rows: readonly Row[])
   return missed.filter(({ id }) => ids.has(id))
 }
 
-const isNotReached = ({ direction, result }: Row): boolean => direction === 'outbound' && result !== 'answered'
+const isNotReached = ({ direction, result }: Pick<Row, 'direction' | 'result'>): boolean =>
+  direction === 'outbound' && result !== 'answered'
 
-function matches(search: CallSearch, row: Row): boolean {
+function matches(search: CallSearch, row: Omit<Row, 'id' | 'savedUs'>): boolean {
   const { direction, number, pbx, missed, result, extension, q, notReached } = search
   return (
     (direction === undefined || row.direction === direction) &&

@@ -136,6 +136,16 @@ export type CallScan = Pick<CallFilter, 'sinceUs' | 'untilUs'> & {
   readonly limit: number
 }
 
+/** The calls of a part of a scan that have the same facts, but for those who took part. */
+export type CallCount = Omit<CallFacts, 'who'> & {
+  readonly direction: Direction
+  readonly count: number
+  /** The ids of missed calls; of others none. */
+  readonly missedIds: readonly string[]
+  /** Nodes of an earlier version have saved the calls, and their records have to be read. */
+  readonly lacksFacts: boolean
+}
+
 /** The account that got a live call's start. */
 export type LiveCallAccount = { readonly callId: string; readonly accountId: number; readonly account: string }
 
@@ -166,6 +176,10 @@ export type CallStore = {
   }): Promise<CallRow[]>
   /** Returns the facts of saved calls of an account, all that are there, newest first, at most `limit`. */
   callScan(scan: CallScan): Promise<CallFactsRow[]>
+  /**
+   * Counts the same calls as `callScan` returns; `next`: the last of them, `null` if there are none behind them.
+   */
+  callCount(scan: CallScan): Promise<{ counts: CallCount[]; next: CallPosition | null }>
   /** Returns these saved calls of an account in the order of the ids; unknown ones are left out. */
   callGetMany(query: { accountId: number; ids: readonly string[] }): Promise<CallRow[]>
   /**

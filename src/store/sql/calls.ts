@@ -1,6 +1,7 @@
 import { type SQL, sql } from 'drizzle-orm'
 import { DIRECTIONS } from '../../events/enums.ts'
 import {
+  type CallCount,
   type CallFactsRow,
   type CallFilter,
   type CallPosition,
@@ -57,15 +58,45 @@ type FactsRow = Omit<CallFactsRow, 'missed'> & { readonly missed: boolean | numb
 /** On Postgres the index has a sum, so that no other statement uses it. */
 const SCANNED: SQL = either({ sqlite: sql`saved_at`, postgres: sql`(saved_at + 0)` })
 
-/** Reads a part of an index that has all facts of calls, in the order of the list. */
-function* scanCalls({ accountId, sinceUs = 0, untilUs, after, limit }: CallScan): Work<CallFactsRow[]> {
+/** Reads columns from a part of an index that has all facts of calls, in the order of the list. */
+function factsOf(columns: SQL, { accountId, sinceUs = 0, untilUs, after }: Omit<CallScan, 'limit'>): SQL {
   const until: CallPosition = untilUs === undefined ? NEWEST : { savedUs: untilUs, id: '' }
   const before = after !== undefined && after.savedUs < until.savedUs ? after : until
-  const rows = yield* all<FactsRow>(sql`
-    SELECT id, saved_at AS "savedUs", direction, result, missed, pbx, who FROM calls ${indexedBy('calls_by_facts')}
+  return sql`
+    SELECT ${columns} FROM calls ${indexedBy('calls_by_facts')}
     WHERE account_id = ${accountId} AND ${SCANNED} >= ${sinceUs} AND (${SCANNED}, id) < (${before.savedUs}, ${before.id})
-    ORDER BY ${SCANNED} DESC, id DESC LIMIT ${limit}`)
+    ORDER BY ${SCANNED} DESC, id DESC`
+}
+
+function* scanCalls({ limit, ...scan }: CallScan): Work<CallFactsRow[]> {
+  const columns = sql`id, saved_at AS "savedUs", direction, result, missed, pbx, who`
+  const rows = yield* all<FactsRow>(sql`${factsOf(columns, scan)} LIMIT ${limit}`)
   return rows.map((row) => ({ ...row, missed: Boolean(row.missed) }))
+}
+
+type CountRow = Pick<CallCount, 'direction' | 'result' | 'pbx' | 'count'> & {
+  readonly missed: boolean | number
+  readonly lacksFacts: boolean | number
+  readonly ids: string | null
+}
+
+/** Counts in the database: a long history has too many rows for this process. */
+function* countCalls({ limit, ...scan }: CallScan): Work<{ counts: CallCount[]; next: CallPosition | null }> {
+  const next = yield* first<CallPosition>(sql`
+    ${factsOf(sql`id, saved_at AS "savedUs"`, scan)} LIMIT 1 OFFSET ${limit - 1}`)
+  const joined = either({ sqlite: sql`group_concat(id)`, postgres: sql`string_agg(id, ',')` })
+  const columns = sql`id, direction, result, missed, pbx, who IS NULL AS lacks`
+  const rows = yield* all<CountRow>(sql`
+    SELECT direction, result, missed, pbx, lacks AS "lacksFacts", count(*) AS count,
+      CASE WHEN missed THEN ${joined} END AS ids
+    FROM (${factsOf(columns, scan)} LIMIT ${limit}) AS part GROUP BY direction, result, missed, pbx, lacks`)
+  const counts = rows.map(({ ids, ...row }) => ({
+    ...row,
+    missed: Boolean(row.missed),
+    lacksFacts: Boolean(row.lacksFacts),
+    missedIds: ids === null ? [] : ids.split(','),
+  }))
+  return { counts, next: next ?? null }
 }
 
 /** The condition that a later call `x` of the caller of `c` was answered: one to it, or one from it. */
@@ -200,6 +231,7 @@ export const CALLS: Declarations<Omit<CallStore, 'batchStore' | 'pbxMemoryGet' |
   ),
   callList: read(readCalls),
   callScan: read(scanCalls),
+  callCount: read(countCalls),
   callGetMany: read(readRecords),
   callListToCallBack: read(readToCallBack),
   callIdListEndingIn: read(readCallIdsEndingIn),

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
-import { findCalls } from '../../../src/calls/api/call-search.ts'
+import { countCalls, findCalls } from '../../../src/calls/api/call-search.ts'
 import { callRoutes } from '../../../src/calls/api/routes.ts'
 import { callFactsOf } from '../../../src/calls/call-facts.ts'
 import type { Call, Party, Stage } from '../../../src/events/bodies.ts'
@@ -282,8 +282,47 @@ for (const engine of ENGINES)
         (await findCalls({ ...calls, callScan }, { ...query, search })).found.map(({ id }) => id)
       expect(await ids({ pbx: 'office', missed: true, extension: '101' })).toEqual(['missed'])
       expect(await ids({ toCallBack: true })).toEqual(['missed'])
+      const callCount = async (scan: Parameters<typeof calls.callCount>[0]) => {
+        const { counts, next } = await calls.callCount(scan)
+        const lacking = { pbx: null, result: null, missed: false, missedIds: [], lacksFacts: true }
+        return { counts: counts.map((one) => ({ ...one, ...lacking })), next }
+      }
+      for (const search of [{}, { pbx: 'office' }, { extension: '101' }])
+        expect(await countCalls({ ...calls, callScan, callCount }, 1, search)).toEqual(
+          await countCalls(calls, 1, search),
+        )
     })
   })
+
+test('the store counts a long history in parts, and no call is read', async () => {
+  const inbound = { direction: 'inbound', pbx: 'office', result: 'answered', missed: false } as const
+  const rest = { lacksFacts: false, missedIds: [] }
+  const parts = [
+    [{ ...inbound, ...rest, count: 4_000 }],
+    [
+      { ...inbound, ...rest, count: 3_998 },
+      { ...inbound, ...rest, result: 'no_answer', missed: true, count: 2, missedIds: ['a', 'b'] },
+    ],
+    [
+      { ...inbound, ...rest, pbx: 'other', count: 5 },
+      { ...inbound, ...rest, direction: 'outbound', result: 'busy', count: 7 } as const,
+    ],
+  ]
+  const asked: (string | undefined)[] = []
+  const calls = {
+    callScan: () => Promise.reject(new Error('a call is read')),
+    callGetMany: () => Promise.reject(new Error('a record is read')),
+    callListToCallBack: async ({ ids }: { ids: readonly string[] }) => ids.slice(1),
+    async callCount({ after }: { after: { id: string } | undefined }) {
+      asked.push(after?.id)
+      const counts = parts[asked.length - 1] ?? []
+      return { counts, next: asked.length < parts.length ? { savedUs: 1, id: `end of ${asked.length}` } : null }
+    },
+  }
+  const counts = { all: 8_007, missed: 2, to_call_back: 1, answered: 7_998, voicemail: 0, not_reached: 7 }
+  expect(await countCalls(calls, 1, { pbx: 'office' })).toEqual(counts)
+  expect(asked).toEqual([undefined, 'end of 1', 'end of 2'])
+})
 
 test('a page looks at 20,000 calls at most: then it is shorter, and the next one goes on behind them', async () => {
   const CALLS_STORED = 50_000

@@ -51,6 +51,50 @@ onEngines('calls', ({ open }) => {
     expect(await calls.callGetMany({ accountId: 2, ids })).toEqual([])
   })
 
+  test('the calls that a scan finds are counted, those with the same facts together', async () => {
+    await using at = await open()
+    const { calls } = at.store
+    const answered = { pbx: 'office', result: 'answered', missed: false, who: ' 101 \n\n' }
+    const missed = { ...answered, result: 'no_answer', missed: true }
+    const saved = [
+      savedCall('a', NOW, withFacts(answered)),
+      savedCall('b', NOW + 1, withFacts({ ...missed, who: ' 102 \n\n' })),
+      savedCall('c', NOW + 1, withFacts(missed)),
+      savedCall('d', NOW + 2, { direction: 'outbound', ...withFacts(answered) }),
+      savedCall('e', NOW + 3, withFacts({ ...answered, pbx: null })),
+    ]
+    await calls.batchStore(batch({ saved }))
+    const scan = { accountId: ACCOUNT, after: undefined, limit: 9 }
+    const all = await calls.callCount(scan)
+    const sorted = all.counts
+      .map(({ missedIds, ...one }) => ({ ...one, missedIds: missedIds.toSorted() }))
+      .toSorted((one, other) => other.count - one.count || `${one.pbx}`.localeCompare(`${other.pbx}`))
+    const inbound = { direction: 'inbound', pbx: 'office', lacksFacts: false, missedIds: [] } as const
+    expect(all.next).toBeNull()
+    expect(sorted[0]).toEqual({ ...inbound, result: 'no_answer', missed: true, count: 2, missedIds: ['b', 'c'] })
+    const one = { result: 'answered', missed: false, count: 1 }
+    expect(sorted).toHaveLength(4)
+    expect(sorted.slice(1)).toEqual(
+      expect.arrayContaining([
+        { ...inbound, ...one, pbx: null },
+        { ...inbound, ...one },
+        { ...inbound, ...one, direction: 'outbound' },
+      ]),
+    )
+    // In parts: each begins behind the one before, also between calls of one moment.
+    const parts: string[] = []
+    for (let after: { savedUs: number; id: string } | undefined; ; ) {
+      const { counts, next } = await calls.callCount({ ...scan, after, limit: 2 })
+      parts.push(`${counts.reduce((sum, { count }) => sum + count, 0)} to ${next?.id ?? 'the end'}`)
+      if (next === null) break
+      after = next
+    }
+    expect(parts).toEqual(['2 to d', '2 to b', '1 to the end'])
+    expect(await calls.callCount({ ...scan, sinceUs: NOW + 9 })).toEqual({ counts: [], next: null })
+    expect((await calls.callCount({ ...scan, accountId: 2 })).counts).toEqual([])
+    expect((await calls.callCount({ ...scan, untilUs: NOW + 1 })).counts).toEqual([{ ...inbound, ...one }])
+  })
+
   test('a missed call is to be called back until its number was reached, or was answered', async () => {
     await using at = await open()
     const { calls } = at.store

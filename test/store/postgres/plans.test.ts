@@ -138,6 +138,7 @@ describe.skipIf(POSTGRES_MISSING !== undefined)('lists of a database that was', 
       () => calls.callList({ accountId: ACCOUNT, filter: { number: '15557' }, after: undefined, limit: 50 }),
     ],
     ['the facts of calls', () => calls.callScan({ accountId: ACCOUNT, after: undefined, limit: 500 })],
+    ['the number of calls', () => calls.callCount({ accountId: ACCOUNT, after: undefined, limit: 500 })],
     [
       'the facts of calls of a time, on a later page',
       () =>

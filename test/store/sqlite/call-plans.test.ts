@@ -10,7 +10,7 @@ import { runOperations } from '../../../src/store/sqlite/engine/run-operations.t
 import { emptyFolder } from '../../help/app.ts'
 import { batch, openStore } from '../../help/store.ts'
 
-type Calls = Pick<CallStore, 'callList' | 'callScan' | 'callGetMany' | 'callListToCallBack'>
+type Calls = Pick<CallStore, 'callList' | 'callScan' | 'callCount' | 'callGetMany' | 'callListToCallBack'>
 
 /** Returns the plan of the first statement of an operation on calls. */
 const planOf = (run: (calls: Calls) => Promise<unknown>): Promise<string[]> =>
@@ -88,6 +88,10 @@ test('the facts of calls are read without their records', async () => {
   const rows = await calls.callScan({ accountId: 1, after: undefined, limit: 500 })
   expect(bytesRead() - before).toBeLessThan(500_000)
   expect([rows.length, rows[0]?.pbx, rows[0]?.result]).toEqual([500, 'office', 'answered'])
+  const between = bytesRead()
+  const { counts } = await calls.callCount({ accountId: 1, after: undefined, limit: 500 })
+  expect(bytesRead() - between).toBeLessThan(500_000)
+  expect(counts.map(({ count, pbx, result }) => [count, pbx, result])).toEqual([[500, 'office', 'answered']])
   await stop()
 })
 
