@@ -51,6 +51,8 @@ export function postgresStatements(url: string): Statements {
 }
 
 const DELIVERY = ['state', 'tries', 'attempts_made', 'generation', 'webhook_id']
+/** What is found in a record: columns that SQLite computes. */
+const COMPUTED_ON_SQLITE = ['from_e164', 'to_e164', 'pbx', 'result', 'missed', 'who']
 const FIRST = ['first_status', 'first_duration_ms', 'first_address', 'first_response']
 
 /**
@@ -96,7 +98,7 @@ async function copyCalls(store: Statements, copies: number): Promise<void> {
         [
           ['id', ofCall('id')],
           ...same(['account_id', 'direction', 'from_number', 'to_number']),
-          ...same(isPostgres ? ['from_e164', 'to_e164'] : []),
+          ...same(isPostgres ? COMPUTED_ON_SQLITE : []),
           ...times('saved_at'),
           ['record', `replace(record, id, ${ofCall('id')})`],
         ],
