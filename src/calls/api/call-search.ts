@@ -36,7 +36,7 @@ export const MAX_EXAMINED = 20_000
 /** Some milliseconds of work. */
 const PART = 500
 /** The calls that the store counts at a time, some milliseconds too. */
-const COUNTED_PART = 4_000
+const COUNTED_PART = 2_000
 /** The numbers that are counted; the last one means "or more". */
 export const MAX_COUNTED = 10_000
 
