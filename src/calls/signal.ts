@@ -50,6 +50,8 @@ export type SnapshotChannel = {
   readonly dials?: readonly string[]
   /** It no longer rings the parties that an earlier `group` reported. */
   readonly rungAll?: boolean
+  /** The number of the party that answered this caller last, if the snapshot reports it. */
+  readonly answeredBy?: string
   /** The extension whose group this dialled channel answered, if the snapshot reports it. */
   readonly answeredGroup?: string
   /** The application in which a caller is, if the snapshot reports it. */
@@ -98,6 +100,8 @@ export type ChannelSignal =
       readonly shown: string | null
       /** The channel's tenant value, if the PBX serves several customers. */
       readonly tenant?: string | null
+      /** A later event shows it: the event of its beginning was not seen, or could not be trusted. */
+      readonly unseen?: true
     }
   /** A call begins that is not followed: its channels are not reported. `id`: the PBX's id of the call. */
   | { readonly kind: 'not_followed'; readonly id: string }

@@ -84,7 +84,8 @@ export function addListed(state: TrackerState, at: At, row: SnapshotChannel, lis
     noteActivity(state, at, channel, row)
     return
   }
-  call.startedUs = startOf(row, at)
+  // A call of which a rung party was seen first began with its caller, before that; what was told of it stays.
+  if (!call.emitted) call.startedUs = earlierOf(known?.startedUs ?? null, startOf(row, at))
   beginWithCaller(call, { ...channel, dialledNumber: row.dialledNumber })
   if (row.up && !row.callee) call.pbxAnswered = true
   // Who was called is known: groups are named after the place that rings them.
@@ -175,6 +176,9 @@ export function callerOf(state: TrackerState, row: SnapshotChannel, { byId, call
 /** A channel began before it was listed, whatever the PBX's clock shows. */
 const startOf = ({ startedUs }: SnapshotChannel, at: At): number | null =>
   startedUs === null ? null : Math.min(startedUs, at.atUs)
+
+const earlierOf = (one: number | null, other: number | null): number | null =>
+  one === null || other === null ? (one ?? other) : Math.min(one, other)
 
 function openUnseen(state: TrackerState, at: At, row: SnapshotChannel): Call {
   const startedUs = startOf(row, at)

@@ -2,8 +2,9 @@ import { destination } from '../facts/places.ts'
 import { callOf, channelOf } from '../state/registry.ts'
 import type { Call, Channel, TrackerState } from '../state/state.ts'
 import { areOfOneAccount } from '../state/tenants.ts'
+import { noteUnseen } from '../state/unseen.ts'
 import { relate } from './consultations.ts'
-import { beginWithCaller, isFeatureCode, isInternalNumber } from './direction.ts'
+import { beginWithCaller, beginWithoutCaller, isFeatureCode, isInternalNumber } from './direction.ts'
 import { isParkedAt } from './parking.ts'
 
 /** The start of a call by its first channel: how long it waits, and which other call it is made for. */
@@ -28,6 +29,8 @@ const TRUNK_START_US = 250_000
  * the called party.
  */
 const SHOWN_LATER_US = 5_000_000
+/** How long a call whose caller was not seen waits for the list that shows the caller, unless a phone rings in it. */
+const UNSEEN_CALLER_US = 5_000_000
 /** How long a phone that the PBX rings for a page waits for the conference that shows the pager. */
 const PAGE_US = 5_000_000
 
@@ -52,6 +55,13 @@ export function startWith(state: TrackerState, call: Call, root: Channel, arrive
   const waitUs = startWaitUs(root)
   call.startDueUs = waitUs === null ? null : arrivedUs + waitUs
   if (call.accountDueUs === null) relateToOthers(state, call)
+}
+
+/** Begins a call whose caller was not seen with a party that is rung in it. */
+export function startWithoutCaller(call: Call, rung: Channel, arrivedUs: number): void {
+  noteUnseen(call)
+  beginWithoutCaller(call, rung)
+  call.startDueUs = arrivedUs + UNSEEN_CALLER_US
 }
 
 /** Returns how long the start of a call waits for a clear destination; `null` if it is clear. */

@@ -22,7 +22,7 @@ import { type Call, type Channel, isUp, isVirtual, type QueueState, type Tracker
 import { noteExtension, tenantOf } from '../state/tenants.ts'
 import { noteLost, noteUnseen } from '../state/unseen.ts'
 import { END_SETTLING_US, isStill } from '../state/waits.ts'
-import { startWith } from './call-start.ts'
+import { startWith, startWithoutCaller } from './call-start.ts'
 import { beginDial } from './dials.ts'
 import { forgetHold } from './holds.ts'
 import { unpark } from './parking.ts'
@@ -32,6 +32,8 @@ import { endRecordings } from './recordings.ts'
 
 /** How long the end of an unknown channel is kept: it may have come before the channel. */
 const EARLY_END_US = 5_000_000
+
+type Begin = { readonly unseen?: true | undefined }
 
 /**
  * Adds a channel, and begins a call if it belongs to none. Returns the channel, which may have been known before;
@@ -51,21 +53,37 @@ export function addChannel(
   const channel = newChannel(signal.id, signal.endpoint, known)
   putChannel(state, channel)
   noteExtension(state, channel)
-  if (call !== undefined && !call.ended) placeInCall(state, channel, call)
+  if (call !== undefined && !call.ended) joinCall(state, signal, channel, call)
   else if (signal.linkedId !== null) beginCall(state, signal, channel, signal.linkedId)
   // A leg without a call ends once its dialler is known.
   if (channel.callId !== null) applyEarlyEnd(state, channel)
   return channel
 }
 
-/** Begins a call for a channel without one; a virtual channel begins a call that may become visible later. */
-function beginCall(state: TrackerState, at: At, channel: Channel, linkedId: string): void {
-  const call = openCall(state, linkedId, at.atUs, at.atUs)
+/** Adds a channel to a call that began without its caller, or in which it is another party. */
+function joinCall(state: TrackerState, signal: At & Begin, channel: Channel, call: Call): void {
+  placeInCall(state, channel, call)
+  if (signal.unseen === true) noteUnseen(call)
+  if (isVirtual(channel) || call.root !== null) return
+  if (isCaller(channel)) startWith(state, call, channel, signal.arrivedUs)
+}
+
+/**
+ * Begins a call for a channel without one; a virtual channel begins a call that may become visible later. One that the
+ * PBX counts to the call of another channel is rung in it, and the caller was not seen.
+ */
+function beginCall(state: TrackerState, signal: At & Begin, channel: Channel, linkedId: string): void {
+  const call = openCall(state, linkedId, signal.atUs, signal.atUs)
   claimLinkedId(state, call, linkedId)
   placeInCall(state, channel, call)
+  if (signal.unseen === true) noteUnseen(call)
   if (isVirtual(channel)) return
-  startWith(state, call, channel, at.arrivedUs)
+  if (linkedId === channel.id) startWith(state, call, channel, signal.arrivedUs)
+  else startWithoutCaller(call, channel, signal.arrivedUs)
 }
+
+/** Returns whether the PBX counts a channel to its own call: it calls, or the PBX rings it by itself. */
+const isCaller = ({ id, linkedId }: Channel): boolean => linkedId === id
 
 /** Notes that the PBX made a channel by itself, for no caller. */
 export function noteOriginated(channel: Channel): void {
@@ -124,10 +142,8 @@ function beginUnseen(
   signal: At & Extract<ChannelSignal, { kind: 'dial_begin' }>,
   dest: Channel,
 ): void {
-  // The caller's channel was never seen: the call began before this connection.
+  // Without a source the PBX rings it by itself; otherwise the call began before this connection.
   beginCall(state, signal, dest, signal.source ?? dest.id)
-  const call = callOf(state, dest)
-  if (call !== undefined && signal.source !== null) noteUnseen(call)
 }
 
 /** Pairs two virtual channels once both are known. */

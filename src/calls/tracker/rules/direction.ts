@@ -46,7 +46,7 @@ export function beginWithCaller(call: Call, root: Channel): void {
   // The dial of an originated channel shows its purpose.
   if (root.originated) return
   call.from = partyOf(root.endpoint)
-  call.to = dialled === null ? ANONYMOUS : partyOfNumber(dialled)
+  if (dialled !== null) call.to = partyOfNumber(dialled)
   const isInbound = root.endpoint.kind === 'external'
   call.directionKnown = isInbound && dialled !== null
   const isInternal = dialled === null || isInternalNumber(dialled)
@@ -140,6 +140,15 @@ export function beginCallOfNobody(call: Call, dest: Channel): void {
   beginWithCallee(call, dest, null)
 }
 
+/**
+ * Begins a call with a party that is rung in it, for a caller that was not seen. The PBX sets the numbers of its own
+ * phones, so a caller whose events cannot be read is an outside one.
+ */
+export function beginWithoutCaller(call: Call, rung: Channel): void {
+  setDirection(call, rung.endpoint.kind === 'external' ? 'outbound' : 'inbound')
+  call.to = partyOf(rung.endpoint)
+}
+
 /** Begins a call that was found with its called party alone, which stands for the caller. */
 export function beginUnseen(call: Call, callee: Channel): void {
   beginWithCallee(call, callee, callee.id)
@@ -163,6 +172,8 @@ export function decideDirectionByDial(state: TrackerState, call: Call, dest: Cha
   }
   if (call.directionKnown) return
   if (isFromOutside(state, call)) {
+    // The extension that was reached stands for a number that was not dialled.
+    if (call.did === null && isNumberOf(call.to, dest)) call.to = partyOf(dest.endpoint)
     call.directionKnown = true
     return
   }
@@ -211,6 +222,9 @@ function isFromOutside(state: TrackerState, call: Call): boolean {
   const root = channelOf(state, call.root)
   return root?.endpoint.kind === 'external' && root.dial === null && !root.originated && !call.clickToCall
 }
+
+const isNumberOf = ({ number }: Party, { endpoint }: Channel): boolean =>
+  endpoint.kind === 'extension' && number !== null && number === endpoint.number
 
 /** Returns the name of the called party if it has a number. */
 const nameAt = ({ to }: Call, number: string | null): string | null => (to.number === number ? to.name : null)

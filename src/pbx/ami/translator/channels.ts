@@ -75,7 +75,7 @@ export type KnownChannel = {
   monitorPath: string | null
   /** The value by which it shows its customer; `null` if it has none. */
   tenant: string | null
-  /** A list showed it first: the events of its beginning were not seen. */
+  /** A list or a later event showed it first: the events of its beginning were not seen. */
   found: boolean
   /** A list showed it before it was up: its answer may come before the next event of this connection. */
   mayBeUp: boolean

@@ -27,11 +27,13 @@ export function dialBegin(context: AmiContext, frame: AmiFrame, source: string):
   if (known !== undefined && source !== '') known.rungBy = source
   const shown = cleanText(frame.get('DestConnectedLineNum')) ?? cleanText(frame.get('DestCallerIDNum'))
   const pager = source === '' ? pagerOf(context, frame.get('DestLinkedid'), known) : null
-  const place = placeOf(caller, frame)
-  const moved = extensionChanged(caller, source, place, frame.get('Context'))
   const party: Endpoint = name.startsWith('Local/')
     ? { kind: 'virtual', number: null, name: null }
     : context.endpoints.callee(endpoint, { sent, uri, number: known?.number ?? '', display: known?.display ?? '' })
+  const place = placeOf(caller, frame)
+  // What a caller dialled who was not seen is not known: the extension that was reached stands for it.
+  const reached = place === '' && caller?.found === true && party.kind === 'extension' ? party.number : null
+  const moved = extensionChanged(caller, source, reached ?? place, frame.get('Context'))
   return [
     ...moved,
     ...(caller === undefined ? [] : ringsGroup(context, caller, source, place)),

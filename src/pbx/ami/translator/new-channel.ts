@@ -56,6 +56,29 @@ export function newChannel(context: AmiContext, frame: AmiFrame, id: string): Ch
   return [channel, ...calls, ...variables, ...(local ? pairHalves(context, name, id) : [])]
 }
 
+/** Events that a calling channel has while it is in the dialplan: never one that has hung up. */
+const IN_DIALPLAN: ReadonlySet<string> = new Set(['NewCallerid', 'Newexten', 'QueueCallerJoin', 'DialBegin'])
+
+/**
+ * Returns the signal of a caller whose Newchannel was not seen, by a later event: a number with a line break makes all
+ * events tainted until the dialplan has cleaned it. Nothing of that number is told.
+ */
+export function unseenCaller(context: AmiContext, frame: AmiFrame, id: string): ChannelSignal[] {
+  const name = frame.get('Channel')
+  const isCalling = frame.get('ChannelState') === RING && frame.get('Linkedid') === id
+  if (id === '' || !isCalling || !IN_DIALPLAN.has(frame.name) || isHelper(name) || name.startsWith('Local/')) return []
+  const display = displayName(frame.get('CallerIDName'))
+  const tenant = tenantIn(context, (key) => frame.get(key))
+  const known = addChannel(context, id, { name, linkedId: id, exten: '', number: '', display, tenant, rang: false })
+  const at = { number: '', display, context: frame.get('Context'), begins: true }
+  const endpoint = context.endpoints.caller(endpointOf(name).endpoint, at)
+  Object.assign(known, { calls: true, found: true })
+  known.extension = endpoint.kind === 'extension' ? endpoint.number : null
+  known.dialledNothing = endpoint.kind === 'external'
+  const is = { dialledNumber: null, originated: false, shown: null, unseen: true } as const
+  return [{ kind: 'channel', id, linkedId: id, endpoint, ...is, tenant }]
+}
+
 /**
  * Reads NewCallerid: the PBX has learned the number or name of a caller from outside, from an analog line, an identity
  * header or a look-up, or the name of an extension. What was known before stays.

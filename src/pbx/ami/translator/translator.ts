@@ -33,7 +33,7 @@ import {
   ringing,
 } from './dials.ts'
 import { endOf } from './hangup-causes.ts'
-import { newCallerid, newChannel } from './new-channel.ts'
+import { newCallerid, newChannel, unseenCaller } from './new-channel.ts'
 import { parkedCall } from './parking.ts'
 import { ofUnfollowed } from './unfollowed-channels.ts'
 
@@ -117,7 +117,7 @@ function timestampUs(frame: AmiFrame): number | null {
  */
 function changesOf(context: AmiContext, frame: AmiFrame, id: string): ChannelSignal[] {
   const known = context.channels.get(id)
-  if (known === undefined) return []
+  if (known === undefined) return unseenCaller(context, frame, id)
   const signals = unreportedRecording(known, frame, id)
   const linkedId = frame.get('Linkedid')
   if (linkedId !== '' && linkedId !== known.linkedId && frame.name !== 'AttendedTransfer') {
