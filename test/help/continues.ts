@@ -34,6 +34,8 @@ export const CONTINUES: Readonly<Record<string, string>> = {
   'gap-delayed-member': 'gap-delayed-member-2',
   'gap-consultation-given-up': 'gap-consultation-given-up-2',
   'gap-next-bridge': 'gap-next-bridge-2',
+  'gap-answered-transferred': 'gap-answered-transferred-2',
+  'gap-rollover-next': 'gap-rollover-next-2',
   'gap-group-joining': 'gap-group-joining-2',
   'gap-conference-outcall': 'gap-conference-outcall-2',
   'gap-queue-again': 'gap-queue-again-2',

@@ -43,7 +43,7 @@ export function* resync(state: TrackerState, at: At, rows: readonly SnapshotChan
     relateConsultation(state, row, listed)
     yield
   }
-  yield* markWhoLeft(state, at)
+  yield* markWhoLeft(state, at, listed)
 }
 
 /** A known channel, and its row in a list. */

@@ -1,4 +1,5 @@
 import type { At, SnapshotChannel } from '../../signal.ts'
+import { noteFoundAnswered } from '../facts/dials.ts'
 import { destination } from '../facts/places.ts'
 import { endUnseen } from '../rules/channels.ts'
 import { expectLink, joinUnseenTransfer } from '../rules/linked-calls.ts'
@@ -6,6 +7,7 @@ import { isOver, mayBecomeOne } from '../rules/merges.ts'
 import { markLeft, talkedWith } from '../state/conversations.ts'
 import { callByLinkedId, callOf, channelOf, heardBy, legsOf, markChanged, stageOf } from '../state/registry.ts'
 import { type Call, type Channel, isUp, isVirtual, type TrackerState } from '../state/state.ts'
+import type { Listing } from './listing.ts'
 
 /** Transfers and bridges that were missed: a snapshot shows where the parties are now. */
 
@@ -59,15 +61,25 @@ export function* joinReplaced(state: TrackerState, rows: readonly SnapshotChanne
  * Notes that parties which a snapshot lacks have left, before the next snapshot confirms it: their partner in the
  * conversation, or the caller for whom they rang, is elsewhere. Pauses after each channel.
  */
-export function* markWhoLeft(state: TrackerState, at: At): Generator<void> {
+export function* markWhoLeft(state: TrackerState, at: At, { byId }: Listing): Generator<void> {
   for (const channel of state.channels.values()) {
     yield
     if (channel.missingUs !== at.arrivedUs || !isUp(channel) || isVirtual(channel)) continue
-    if (hasLostTalkers(state, channel)) markLeft(channel, at.atUs)
+    const hasAnswered = hasAnsweredUnseen(state, channel, byId)
+    if (hasAnswered) noteFoundAnswered(state, channel)
+    if (hasAnswered || hasLostTalkers(state, channel)) markLeft(channel, at.atUs)
     else if (isRungNoMore(state, at, channel)) endUnseen(state, channel, at)
     else continue
     markChanged(state, callOf(state, channel))
   }
+}
+
+/** Returns whether a phone that rang answered the caller unseen, who is elsewhere now: the list names who answered. */
+function hasAnsweredUnseen(state: TrackerState, { dial, callId, endpoint }: Channel, byId: Listing['byId']): boolean {
+  const call = state.calls.get(callId ?? '')
+  if (call === undefined || dial === null || dial.answeredUs !== null || dial.endedUs !== null) return false
+  const source = stageOf(call, dial.stageId)?.source ?? ''
+  return endpoint.number !== null && byId.get(source)?.answeredBy === endpoint.number
 }
 
 const isListed = (one: Channel): boolean => isUp(one) && one.missingUs === null

@@ -6,9 +6,8 @@ import { userOf } from '../address.ts'
 import type { EslFrame } from '../decoder.ts'
 import { type ListRow, listRowsInSteps } from '../list-rows.ts'
 import { isOwn } from './channel-create.ts'
-import { wordsOf } from './dial-strings.ts'
 import { addLeg, type EslContext, noteQueued, partyBehind } from './legs.ts'
-import { activityIn, activityOfQueue, askersIn, diallersIn, groupIn } from './listed-dials.ts'
+import { activityIn, activityOfQueue, askersIn, diallersIn, groupIn, groupWords } from './listed-dials.ts'
 
 type Row = Readonly<ListRow>
 
@@ -31,7 +30,8 @@ export function* snapshotChannels(
   for (const { body } of frames) for (const row of yield* listRowsInSteps(body)) rows.push(row)
   const clock = frames.flatMap(({ body }) => /^\s*(\d{16})\s*$/.exec(body)?.[1] ?? [])[0]
   const offsetUs = clock === undefined ? 0 : arrivedUs - Number(clock)
-  context.listedUs = Number(clock ?? 0)
+  // A later list comes in the connection: the creation of each leg that it lacks is reported.
+  context.listedUs ??= Number(clock ?? 0)
   const legs = new Map<string, Row>()
   const bridged = new Map<string, string>()
   for (const row of rows) {
@@ -245,10 +245,12 @@ function snapshotChannel(context: EslContext, id: string, row: Row, list: List):
     // A group of FusionPBX's scripts goes on between its bridges.
     leg.rings = row.application !== 'lua'
     leg.dialledUnseen = true
+    leg.listedGroup = groupIn(row, true) ?? null
   }
   // A tone of the far end bridges a caller with a phone that still rings.
   const isTalking = peer !== undefined && up && isUpIn(list.legs.get(peer))
   const group = groupIn(row, !isTalking)
+  const dials = groupWords(row)
   const answeredGroup = up && !virtual ? answeredGroupOf(id, list) : undefined
   return {
     id,
@@ -259,9 +261,10 @@ function snapshotChannel(context: EslContext, id: string, row: Row, list: List):
     dialledNumber: outbound ? null : dialled,
     ...(outbound || !row.dest ? {} : { place: row.dest }),
     ...(group === undefined ? {} : { group }),
-    ...(groupIn(row, true) === undefined ? {} : { dials: [...wordsOf(row.application_data ?? '')] }),
+    ...(dials === undefined ? {} : { dials }),
     ...(answeredGroup === undefined ? {} : { answeredGroup }),
     ...(source === null && !virtual ? activityOf(context, id, row, list) : {}),
+    ...(outbound || !up || !row.callee_num ? {} : { answeredBy: row.callee_num }),
     callee: outbound && source !== null,
     ...(list.askers.has(id) ? { consulted: true } : {}),
     source,

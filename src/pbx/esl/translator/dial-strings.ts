@@ -21,6 +21,12 @@ export function ringsSeveral(dialled: string): boolean {
   return distinctParties(steps).length > 1
 }
 
+/**
+ * Returns whether a script of FusionPBX made a dial string: it notes the extension with each party of a group, which it
+ * may ring one after the other by strings of their own (`rollover`).
+ */
+export const isOfScript = (dialled: string): boolean => /[[{,]dialed_extension=/.test(dialled)
+
 /** A longer string is not the dialplan's: reading it takes time that grows with the square of its length. */
 const MAX_STRING = 20_000
 

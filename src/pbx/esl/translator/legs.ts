@@ -85,6 +85,8 @@ export type Leg = {
   ringGroup: string
   /** All its ring groups: the extension of each id. */
   readonly ringGroups: Map<string, string>
+  /** The extension whose group it rang when a list showed it first: its events go on with that group. */
+  listedGroup: string | null
   /** That its `bridge` rings several parties became a signal, and the end of it did not yet. */
   rings: boolean
   /** The numbers and users that it dialled. */
@@ -129,8 +131,8 @@ export type EslContext = {
   count: number
   /** When the event that is being read arrived. */
   nowUs: number
-  /** The PBX's clock at the last list, in microseconds; 0 before the first one. */
-  listedUs: number
+  /** The PBX's clock at the connection's first list, in microseconds; 0: it is unknown. `null` before that list. */
+  listedUs: number | null
 }
 
 /** FreeSWITCH's default timeout for ringing. */
@@ -184,6 +186,7 @@ export function addLeg(
     isForwarded: false,
     ringGroup: '',
     ringGroups: new Map(),
+    listedGroup: null,
     reached: new Set(),
     unreached: new Set(),
     dialledUnseen: false,

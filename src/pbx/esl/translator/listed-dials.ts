@@ -2,7 +2,7 @@ import type { SnapshotChannel } from '../../../calls/calls.ts'
 import { cleanText } from '../../endpoints/sanitize.ts'
 import { userOf } from '../address.ts'
 import type { ListRow } from '../list-rows.ts'
-import { isDialledIn, ringsSeveral } from './dial-strings.ts'
+import { isDialledIn, isOfScript, ringsSeveral, wordsOf } from './dial-strings.ts'
 import type { EslContext } from './legs.ts'
 
 /**
@@ -74,10 +74,16 @@ function isNamedIn(row: Row, { application_data = '' }: Row): boolean {
   return isDialledIn(application_data, names)
 }
 
-/** Returns the extension whose group a leg rings, if it rings several parties. */
+/** Returns the extension whose group a leg rings: several parties, or one that a script of FusionPBX rings. */
 export function groupIn({ application, application_data = '', dest = '' }: Row, rings: boolean): string | undefined {
   if (!rings || application !== 'bridge' || !/^\d+$/.test(dest)) return undefined
-  return ringsSeveral(application_data) ? dest : undefined
+  return ringsSeveral(application_data) || isOfScript(application_data) ? dest : undefined
+}
+
+/** Returns the words of a dial string that names all parties of the group that a leg rings. */
+export function groupWords(row: Row): readonly string[] | undefined {
+  const { application_data = '' } = row
+  return groupIn(row, true) !== undefined && ringsSeveral(application_data) ? [...wordsOf(application_data)] : undefined
 }
 
 /** Returns the application in which a caller is. */

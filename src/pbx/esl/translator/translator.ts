@@ -63,7 +63,7 @@ export function createEslTranslator(options: EslOptions, endpoints = createEndpo
     inConferences: new Set(),
     count: 0,
     nowUs: 0,
-    listedUs: 0,
+    listedUs: null,
   }
   const shownUs = (stamp: string, arrivedUs: number): number =>
     clockOffset.at(stamp === '' ? null : Number(stamp), arrivedUs)
@@ -317,9 +317,10 @@ function ringsGroup(event: EslEvent, leg: Leg, application: string): ChannelSign
   if (id === '' || id === leg.ringGroup || place === null) return []
   // The variable stays on a leg that goes on to other places.
   if ((leg.ringGroups.get(id) ?? place) !== place) return []
-  leg.ringGroup = id
+  const isListed = leg.listedGroup === place
+  Object.assign(leg, { ringGroup: id, listedGroup: null })
   leg.ringGroups.set(id, place)
-  return [{ kind: 'group', id: leg.id, place }]
+  return isListed ? [] : [{ kind: 'group', id: leg.id, place }]
 }
 
 /** Applications that these scripts run before and while they ring. */

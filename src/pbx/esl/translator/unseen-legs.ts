@@ -32,11 +32,12 @@ const BEFORE_US = SECOND
 const BEHIND_US = 50_000
 
 /**
- * Returns whether a leg began so shortly before the last list that it may lack the leg: its creation will not come. A
+ * Returns whether a leg began so shortly before the first list of the connection that the list may lack it: its creation
+ * will not come. A
  * leg that a dial string delays shows the time of the dial as its creation, and rings as soon as it is created.
  */
 export function isBarelyUnlisted({ listedUs }: EslContext, event: EslEvent): boolean {
-  if (listedUs <= 0) return false
+  if (listedUs === null || listedUs <= 0) return false
   const times = event.get('Call-Direction') === 'outbound' ? [CREATION_TIME, ...RINGING_TIMES] : [CREATION_TIME]
   return times.some((name) => {
     const us = Number(event.get(name))
