@@ -32,9 +32,9 @@ const BEFORE_US = SECOND
 const BEHIND_US = 50_000
 
 /**
- * Returns whether a leg began so shortly before the first list of the connection that the list may lack it: its creation
- * will not come. A
- * leg that a dial string delays shows the time of the dial as its creation, and rings as soon as it is created.
+ * Returns whether a leg began so shortly before the connection's first list that the list may lack it: its creation
+ * will not come. A leg that a dial string delays shows the time of the dial as its creation, and rings as soon as it
+ * is created.
  */
 export function isBarelyUnlisted({ listedUs }: EslContext, event: EslEvent): boolean {
   if (listedUs === null || listedUs <= 0) return false
