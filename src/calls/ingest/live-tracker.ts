@@ -38,7 +38,8 @@ type LiveTrackerOptions = {
 const FAULT_LOG_MS = 5_000
 
 export function createLiveTracker(state: TrackerState, options: LiveTrackerOptions): LiveTracker {
-  const { pbx, onEvents, onFault, room = () => undefined, log, nowUs, steadyUs } = options
+  const { pbx, onEvents, onFault, room = () => undefined, log } = options
+  const arrivals = createArrivalClock(options)
   const waiting: Signal[] = []
   let catchingUp: Promise<void> | undefined
   let tickTimer: Timer | undefined
@@ -59,7 +60,12 @@ export function createLiveTracker(state: TrackerState, options: LiveTrackerOptio
   function schedule(tickAtUs: number | null): void {
     clearTimeout(tickTimer)
     if (tickAtUs === null || stopped) return
-    tickTimer = setTimeout(tick, Math.max(1, Math.ceil((tickAtUs - steadyUs()) / 1_000)))
+    const ring = (): void => {
+      const againMs = againAfterMs(arrivals.nowUs() - tickAtUs)
+      if (againMs === null) tick()
+      else tickTimer = setTimeout(tick, againMs)
+    }
+    tickTimer = setTimeout(ring, Math.max(1, Math.ceil((tickAtUs - arrivals.nowUs()) / 1_000)))
   }
 
   function note(events: readonly CallEvent[], signal: Signal): void {
@@ -71,7 +77,7 @@ export function createLiveTracker(state: TrackerState, options: LiveTrackerOptio
     let tickAtUs: number | null = null
     const events: CallEvent[] = []
     for (const signal of signals) {
-      const tracked = track(state, { ...signal, arrivedUs: steadyUs() })
+      const tracked = track(state, { ...signal, arrivedUs: arrivals.of(signal) })
       if (tracked.faults.length > 0) reportFaults(tracked.faults, signal)
       for (const event of tracked.events) {
         log.debug(loggedOf(event, signal), 'event emitted')
@@ -85,7 +91,7 @@ export function createLiveTracker(state: TrackerState, options: LiveTrackerOptio
 
   async function applyInSlices(signal: Slow): Promise<void> {
     clearTimeout(tickTimer)
-    const arrivedUs = steadyUs()
+    const arrivedUs = arrivals.of(signal)
     const steps =
       signal.kind === 'tick'
         ? trackTick(state, { ...signal, arrivedUs })
@@ -126,7 +132,7 @@ export function createLiveTracker(state: TrackerState, options: LiveTrackerOptio
   }
 
   function tick(): void {
-    if (catchingUp === undefined) apply([{ kind: 'tick', atUs: nowUs(), arrivedUs: 0 }])
+    if (catchingUp === undefined) apply([{ kind: 'tick', atUs: options.nowUs(), arrivedUs: 0 }])
   }
 
   return {
@@ -139,6 +145,43 @@ export function createLiveTracker(state: TrackerState, options: LiveTrackerOptio
       await catchingUp
     },
   }
+}
+
+/**
+ * The clock of the tracker. Deadlines are in arrival time: signals that arrived together stay together, however late
+ * they are processed, since a busy machine must not change what is told.
+ */
+function createArrivalClock({ nowUs: wallUs, steadyUs }: Pick<LiveTrackerOptions, 'nowUs' | 'steadyUs'>) {
+  /** How long ago the last signal had arrived when it was processed. */
+  let behindUs = 0
+  let lastUs = Number.NEGATIVE_INFINITY
+  const nowUs = (): number => steadyUs() - behindUs
+  return {
+    nowUs,
+    /** Returns the steady time at which a signal arrived, never before that of an earlier signal or tick. */
+    of(signal: Signal): number {
+      if (signal.kind !== 'tick') {
+        const waitedUs = wallUs() - signal.arrivedUs
+        behindUs = waitedUs > 0 && waitedUs <= MAX_BEHIND_US ? waitedUs : 0
+      }
+      lastUs = Math.max(lastUs, nowUs())
+      return lastUs
+    },
+  }
+}
+
+/** A signal that seems to have waited longer was not late: the wall clock was changed. */
+const MAX_BEHIND_US = 60_000_000
+/** A timer that rings later than this shows that the process was not served. */
+const LATE_US = 20_000
+const MAX_AGAIN_MS = 1_000
+
+/**
+ * Returns after what time a tick that comes so late is tried, `null` for at once. What the PBX has sent meanwhile is
+ * read first: it may hold the fact that is waited for.
+ */
+function againAfterMs(lateUs: number): number | null {
+  return lateUs < LATE_US ? null : Math.min(MAX_AGAIN_MS, Math.ceil(lateUs / 1_000))
 }
 
 type Slow = Extract<Signal, { kind: 'snapshot' | 'tick' }>

@@ -1,0 +1,52 @@
+import { expect, test } from 'bun:test'
+import { createLiveTracker } from '../../../src/calls/ingest/live-tracker.ts'
+import type { Signal } from '../../../src/calls/signal.ts'
+import { newTracker } from '../../../src/calls/tracker/tracker.ts'
+import { createLog } from '../../../src/lib/log.ts'
+import { countingIds } from '../../help/play.ts'
+import { RECORDINGS, signalsOf } from '../../help/recorded-signals.ts'
+
+/** Longer than any deadline that a fact of the same moment must meet. */
+const PAUSE_US = 500_000
+/** Waits behind a list, and lives of calls, are longer than a recording that is processed in one go. */
+const REST_US = 60_000_000
+
+/** Plays signals, each of them processed so much later than the one before it, and returns what is told. */
+async function told(signals: readonly Signal[], pauseUs: number): Promise<string[]> {
+  const words: string[] = []
+  let arrivedUs = 0
+  let behindUs = 0
+  const nowUs = (): number => arrivedUs + behindUs
+  const tracker = createLiveTracker(newTracker('pbx', 'default', countingIds()), {
+    pbx: 'pbx',
+    onEvents: (events) => {
+      for (const { name, body } of events) {
+        const stage = 'stage' in body.data ? body.data.stage : undefined
+        words.push([name, stage?.target, stage?.result, body.data.call.result, body.data.call.hangup?.by].join(' '))
+      }
+    },
+    onFault: () => expect('a fault').toBe('none'),
+    log: createLog('silent'),
+    nowUs,
+    steadyUs: nowUs,
+  })
+  for (const signal of signals) {
+    // It was waited for: the service has caught up, and is late again.
+    if (signal.arrivedUs - arrivedUs > PAUSE_US) behindUs = 0
+    arrivedUs = signal.arrivedUs
+    behindUs += pauseUs
+    tracker.apply([signal])
+    await tracker.caughtUp()
+  }
+  arrivedUs += REST_US
+  tracker.tick()
+  await tracker.stop()
+  return words
+}
+
+const SOME = RECORDINGS.filter((_, index) => index % 12 === 0)
+
+test.each(SOME)('%s: what arrived together is told alike, however late it is processed', async (recording) => {
+  const signals = signalsOf(recording)
+  expect(await told(signals, PAUSE_US)).toEqual(await told(signals, 0))
+})
