@@ -16,11 +16,8 @@ export type ContactPlace = {
   readonly fault?: string
   /** The values of several pointers are joined by spaces, like a first and a last name. */
   readonly fields: Readonly<Partial<Record<keyof Contact, string | readonly string[]>>>
-  /**
-   * Forms of the page of a contact, with pointers in place of its values: `https://crm.example.com/contacts/{/id}`. The
-   * first counts whose values the item has.
-   */
-  readonly pages?: readonly string[]
+  /** The page of the contact, with pointers in place of its values: `https://crm.example.com/contacts/{/id}`. */
+  readonly page?: string
   /** The pointer to the responsible user, and the extensions of users. */
   readonly owner?: { readonly user: string; readonly extensions: ReadonlyMap<string, string> }
 }
@@ -78,7 +75,7 @@ const isBlank = (value: unknown): boolean =>
   value === false ||
   (typeof value === 'object' && Object.keys(value).length === 0)
 
-function contactOf(item: unknown, { fields, pages = [], owner }: ContactPlace): Contact {
+function contactOf(item: unknown, { fields, page, owner }: ContactPlace): Contact {
   const textOf = (name: keyof Contact): string | null => {
     const texts = [fields[name] ?? []].flat().map((pointer) => plainText(valueAt(item, pointer)))
     const text = texts.filter((one) => one !== '').join(' ')
@@ -89,7 +86,7 @@ function contactOf(item: unknown, { fields, pages = [], owner }: ContactPlace): 
     id: textOf('id'),
     name: textOf('name'),
     company: textOf('company'),
-    url: textOf('url') ?? pages.map((page) => pageOf(item, page)).find((url) => url !== null) ?? null,
+    url: textOf('url') ?? (page === undefined ? null : pageOf(item, page)),
     owner: owner?.extensions.get(plainText(valueAt(item, owner.user))) ?? textOf('owner'),
   }
 }

@@ -229,24 +229,23 @@ function ofPreset(accountId: number, { settings, whole, webhook }: OfPreset): Lo
     ...(fault === undefined ? {} : { fault }),
     fields,
     spellings,
-    pages: pagesFor(page, { url, parameters }),
+    ...(page === undefined ? {} : { page: pageFor(page, { url, parameters }) }),
     ...(user === undefined ? {} : { owner: { user, extensions: extensionsOf(preset, parameters) } }),
     isOfWebhook: settings.url === undefined,
   }
 }
 
-type KnownPreset = NonNullable<ReturnType<typeof flowPresetOf>>
 type PagePlace = Pick<LookUp, 'url' | 'parameters'>
 
-/** Returns the forms of the page of a contact, with the origin of the CRM. */
-function pagesFor(page: NonNullable<KnownPreset['lookup']>['page'], { url, parameters }: PagePlace): readonly string[] {
-  const forms = [typeof page === 'function' ? page(parameters) : (page ?? [])].flat()
-  return forms.map((form) => form.replace('{origin}', new URL(url).origin))
-}
+/** Returns the page of a contact with the origin of the CRM. */
+const pageFor = (
+  page: string | ((parameters: LookUp['parameters']) => string),
+  { url, parameters }: PagePlace,
+): string => (typeof page === 'string' ? page : page(parameters)).replace('{origin}', new URL(url).origin)
 
 /** Returns the extension of each user: of two extensions of one user the first of the map. */
 function extensionsOf(
-  { parameters: known }: KnownPreset,
+  { parameters: known }: NonNullable<ReturnType<typeof flowPresetOf>>,
   parameters: LookUp['parameters'],
 ): ReadonlyMap<string, string> {
   const maps = known.filter(({ type }) => type === 'map').map(({ name }) => parameters[name])

@@ -44,9 +44,9 @@ type PresetLookup = PresetRequest & {
   readonly spellings: readonly ('e164' | 'digits' | 'national' | 'last_10')[]
   /**
    * The page of the record in the CRM: `{origin}` is the webhook's, `{/id}` what the item has there, `{/type:lower}`
-   * the same in lower case. Of several the first counts whose values the item has.
+   * the same in lower case.
    */
-  readonly page?: string | readonly string[] | ((parameters: Parameters) => string)
+  readonly page?: string | ((parameters: Parameters) => string)
   /** Where the item has the responsible user, whose extension is the first with that user in the map of users. */
   readonly user?: string
 }

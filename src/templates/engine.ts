@@ -29,7 +29,7 @@ import {
   unitsOf,
 } from './engine-limits.ts'
 import { createWriting, ESCAPING_FILTERS, Escaped, finished } from './escaping.ts'
-import { digits, lastDigits, localTime, mapped, md5, national, seconds } from './step-filters.ts'
+import { digits, lastDigits, localTime, mapped, md5, national, seconds, spellings } from './step-filters.ts'
 
 const MAX_DATE_CHARACTERS = 100
 
@@ -235,6 +235,7 @@ const STEP_FILTERS: Readonly<Record<string, Filter>> = {
   md5,
   national,
   seconds,
+  spellings,
   local_time: localTime,
 }
 

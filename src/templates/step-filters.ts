@@ -26,6 +26,26 @@ export function national(value: unknown): string {
   return digits(parsePhoneNumberFromString(text)?.formatNational() ?? text)
 }
 
+/**
+ * Returns the ways in which people write an E.164 number, each once: for systems that compare numbers as texts. Another
+ * text is returned as it is, and its digits.
+ */
+export function spellings(value: unknown): string[] {
+  const text = textOf(value).slice(0, MAX_NUMBER_CHARACTERS)
+  const phone = text.startsWith('+') ? parsePhoneNumberFromString(text) : undefined
+  const plain = [text, digits(text)]
+  if (phone === undefined) return distinct(plain)
+  const { countryCallingCode: code, nationalNumber } = phone
+  const home = phone.formatNational()
+  const groups = phone.formatInternational().slice(code.length + 2)
+  const dashed = groups.replaceAll(' ', '-')
+  const abroad = [groups, dashed, nationalNumber].map((one) => `+${code} ${one}`)
+  const joined = [`+${code}-${nationalNumber}`, `+${code}-${dashed}`, `+${code}${nationalNumber}`]
+  return distinct([...plain, ...abroad, ...joined, home, digits(home), dashed, groups, nationalNumber])
+}
+
+const distinct = (texts: readonly string[]): string[] => [...new Set(texts)].filter((text) => text !== '')
+
 /** Returns the MD5 sum of a text in hexadecimal digits: some log-ins prove the key by it. It protects nothing. */
 export const md5 = (value: unknown): string => createHash('md5').update(textOf(value)).digest('hex')
 

@@ -77,16 +77,6 @@ test.each(DOCUMENTED)(
   },
 )
 
-test('of several forms of a page the first counts whose values are there', () => {
-  const forms = ['https://crm.example.com/leads/{/lead}', 'https://crm.example.com/contacts/{/name}']
-  const lookUp = { item: '', fields: { id: '/name' }, pages: forms }
-  const urlIn = (body: unknown) =>
-    readLookUp({ status: 200, failure: null, text: JSON.stringify(body), retryAfterMs: null, durationMs: 1 }, lookUp)
-  expect(urlIn({ name: 'L-1', lead: 'L-1' })).toMatchObject({ contact: { url: 'https://crm.example.com/leads/L-1' } })
-  expect(urlIn({ name: 'Maria' })).toMatchObject({ contact: { url: 'https://crm.example.com/contacts/Maria' } })
-  expect(urlIn({ lead: '', id: 1, name: '' })).toEqual({ kind: 'not found' })
-})
-
 test('every preset that looks up is among them', () => {
   const names = LOOKING_UP.map(({ preset }) => preset)
   expect(DOCUMENTED.map(([preset]) => preset).toSorted()).toEqual([...new Set(names)].toSorted())

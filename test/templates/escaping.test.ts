@@ -158,6 +158,17 @@ describe('a filter of steps', () => {
     ['{{ "abc" | md5 }}', '900150983cd24fb0d6963f7d28e17f72'],
     ['{{ "+4930123456" | national }}', '030123456'],
     ['{{ "+998712345678" | national }}', '712345678'],
+    [
+      '{{ "+12125021060" | spellings | join: "; " }}',
+      '+12125021060; 12125021060; +1 212 502 1060; +1 212-502-1060; +1 2125021060; +1-2125021060; ' +
+        '+1-212-502-1060; (212) 502-1060; 2125021060; 212-502-1060; 212 502 1060',
+    ],
+    [
+      '{{ "+4930123456" | spellings | json }}',
+      '["+4930123456","4930123456","+49 30 123456","+49 30-123456","+49 30123456","+49-30123456","+49-30-123456","030 123456","030123456","30-123456","30 123456","30123456"]',
+    ],
+    ['{{ "030 123" | spellings | json }}{{ "carrier" | spellings | json }}', '["030 123","030123"]["carrier"]'],
+    ['{{ none | spellings | json }}', '[]'],
     ['{{ "030 123" | national }}{{ none | national }}', '030123'],
     [
       '{{ time | seconds }} {{ time | seconds | times: 1000 }} [{{ none | seconds }}{{ "x" | seconds }}]',
@@ -193,7 +204,7 @@ describe('a filter of steps', () => {
     ['{{ "1" | last_digits }}', 'error: line 1, column 1: last_digits needs a number of digits'],
   ])('%s is refused', (template, expected) => expect(resultOf(template)).toStartWith(expected))
 
-  test.each(['raw', 'digits', 'national', 'seconds', 'last_digits: 2', 'local_time: "UTC", "%Y"'])(
+  test.each(['raw', 'digits', 'national', 'spellings', 'seconds', 'last_digits: 2', 'local_time: "UTC", "%Y"'])(
     '%s is none of a webhook without a flow',
     (filter) => {
       const read = readTemplate(`{{ time | ${filter} }}`)

@@ -149,7 +149,7 @@ describe('a hostile template', () => {
 const FILTERS =
   'abs at_least:1 capitalize ceil compact concat:data.list date:"%Y" default:1 divided_by:2 downcase escape first join json last lstrip map:"x" minus:1 modulo:2 newline_to_br plus:1 prepend:"x" remove:"x" replace:"x","y" reverse round rstrip size slice:0 sort split:"" strip strip_newlines times:2 truncate:9 uniq upcase url_encode base64_encode where:"x" remove_first:"x" replace_first:"x","y"'
 const STEP_FILTERS =
-  'raw digits last_digits:2 national prepend:"+"|national seconds prepend:"2026-"|seconds local_time:"UTC","%Y" map:data json url_encode'
+  'raw digits last_digits:2 national prepend:"+"|national spellings prepend:"+"|spellings seconds prepend:"2026-"|seconds local_time:"UTC","%Y" map:data json url_encode'
 describe('no filter takes long on what fits into the memory', () => {
   test.each([
     ...FILTERS.split(' ').map((filter) => [filter, undefined] as const),

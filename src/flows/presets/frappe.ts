@@ -7,9 +7,10 @@ import { createsContacts, responsible, secretKey, users, yesNo } from './paramet
 import { CONTACT_FORBIDDEN, CONTACT_REFUSED } from './rules.ts'
 
 /**
- * Frappe CRM: the contact, deal or lead by number as the CRM itself finds it, then by other spellings; a call log whose
- * `id` is Hookswitch's id of the call, so that a repeated one is refused; its recordings in a note of the call log,
- * whose own field is too short for a link; and a task for a missed call.
+ * Frappe CRM: the contact with its deal, or the lead, by the spellings of the number (the CRM's own search compares
+ * numbers of all countries as Indian ones); a call log whose `id` is Hookswitch's id of the call, so that a repeated
+ * one is refused; its recordings in a note of the call log, whose own field is too short for a link; and a task for a
+ * missed call.
  */
 const DOCS = 'https://docs.frappe.io/framework/user/en/api/rest'
 /** What the documentation leaves out was read in the source of Frappe CRM 1.34.5 and Frappe 15.44.2. */
@@ -44,9 +45,8 @@ const RECORDING = '{%- assign link = data.recordings | map: "url" | compact | fi
 /** The URL of a search. `filters`: a template of JSON. */
 const search = (doctype: string, filters: string, { fields = '%5B%22name%22%5D', limit = 1, by = 'filters' } = {}) =>
   `{%- capture wanted -%}${filters}{%- endcapture -%}/api/resource/${doctype}?${by}={{ wanted }}&fields=${fields}&limit_page_length=${limit}`
-/** The spellings of the number; a number without digits has only one. */
-const SPELLINGS =
-  '[{{ number | json }},{{ number | digits | default: number | json }},{{ number | national | default: number | json }}]'
+/** Frappe compares numbers as the texts that people have typed. */
+const SPELLINGS = '{{ number | spellings | json }}'
 const local = (time: string): string => `{{ ${time} | local_time: kept.zone, "%Y-%m-%d %H:%M:%S" }}`
 /** What a document is about: the deal or lead of the number, else the contact. */
 const REFERENCE = `"reference_doctype":{% if kept.deal %}"CRM Deal"{% elsif kept.lead %}"CRM Lead"{% else %}"Contact"{% endif %},"reference_docname":{{ kept.deal | default: kept.lead | default: kept.contact }}`
@@ -90,25 +90,6 @@ export const FRAPPE: Preset = {
     {
       ...findContact('call_saved'),
       method: 'GET',
-      url: `${NUMBER}/api/method/crm.integrations.api.get_contact_by_phone_number?phone_number={{ number }}`,
-      headers: HEADERS,
-      keep: {
-        contact: '/message/name',
-        contact_name: '/message/full_name',
-        lead: '/message/lead',
-        deal: '/message/deal',
-      },
-      when: [...LIMITS, FINAL],
-      source: `${SOURCE}/integrations/api.py`,
-      answer: {
-        status: 200,
-        body: { message: { name: 'Maria Bern', full_name: 'Maria Bern', mobile_no: '+4930123456' } },
-      },
-    },
-    {
-      ...findContact('call_saved'),
-      name: 'contact_spelled',
-      method: 'GET',
       url: `${NUMBER}${search('Contact', `[["Contact Phone","phone","in",${SPELLINGS}]]`, { fields: '%5B%22name%22,%22full_name%22%5D' })}`,
       headers: HEADERS,
       keep: { contact: '/data/0/name', contact_name: '/data/0/full_name' },
@@ -118,11 +99,27 @@ export const FRAPPE: Preset = {
     },
     {
       ...findContact('call_saved'),
-      name: 'lead_spelled',
+      name: 'lead',
       method: 'GET',
       url: `${NUMBER}${search('CRM%20Lead', `[["mobile_no","in",${SPELLINGS}],["phone","in",${SPELLINGS}]]`, { by: 'filters=%5B%5B%22converted%22,%22=%22,0%5D%5D&or_filters', fields: '%5B%22name%22,%22lead_name%22%5D' })}`,
       headers: HEADERS,
       keep: { contact: '/data/0/name', lead: '/data/0/name', contact_name: '/data/0/lead_name' },
+      when: [...LIMITS, FINAL],
+      source: `${DOCS}`,
+      answer: { status: 200, body: { data: [] } },
+    },
+    {
+      name: 'deal',
+      on: ['call_saved'],
+      if: `{%- if kept.lead == nil -%}yes{%- endif -%}`,
+      needs: ['contact'],
+      method: 'GET',
+      url: search(
+        'CRM%20Deal',
+        '[["CRM Contacts","contact","=",{{ kept.contact | json }}],["CRM Contacts","is_primary","=",1]]',
+      ),
+      headers: HEADERS,
+      keep: { deal: '/data/0/name' },
       when: [...LIMITS, FINAL],
       source: `${DOCS}`,
       answer: { status: 200, body: { data: [] } },
@@ -259,16 +256,18 @@ export const FRAPPE: Preset = {
   sources: [DOCS, SOURCE],
   lookup: {
     method: 'GET',
-    url: '/api/method/crm.integrations.api.get_contact_by_phone_number?phone_number={{ number }}',
+    url: search('Contact', `[["Contact Phone","phone","in",${SPELLINGS}]]`, {
+      fields: '%5B%22name%22,%22full_name%22,%22company_name%22%5D',
+    }),
     headers: HEADERS,
-    item: '/message',
-    fields: { id: '/name', name: '/full_name' },
-    page: ['{origin}/crm/leads/{/lead}', '{origin}/crm/contacts/{/name}'],
-    spellings: ['e164', 'digits', 'national'],
-    source: `${SOURCE}/integrations/api.py`,
+    item: '/data/0',
+    fields: { id: '/name', name: '/full_name', company: '/company_name' },
+    page: '{origin}/crm/contacts/{/name}',
+    spellings: ['e164'],
+    source: `${DOCS}`,
     answer: {
       status: 200,
-      body: { message: { name: 'Maria Bern', full_name: 'Maria Bern', mobile_no: '+4930123456' } },
+      body: { data: [{ name: 'Maria Bern', full_name: 'Maria Bern', company_name: 'Bern & Co' }] },
     },
   },
   directory: {

@@ -53,8 +53,6 @@ const request = { ...NewRequest.properties, ...source, ...answer }
 const pointer = t.String({ maxLength: 200, pattern: '^(/([^/~]|~[01])*)*$' })
 const pointers = t.Union([pointer, t.Array(pointer, { minItems: 1 })])
 
-const page = t.String({ maxLength: 500, pattern: '^(\\{origin\\}|https?://)' })
-
 const PresetFile = t.Object(
   {
     name: t.String({ pattern: NAME_PATTERN }),
@@ -92,7 +90,7 @@ const PresetFile = t.Object(
             },
             { ...closed, minProperties: 1 },
           ),
-          page: t.Optional(t.Union([page, t.Array(page, { minItems: 1, maxItems: 5 })])),
+          page: t.Optional(t.String({ maxLength: 500, pattern: '^(\\{origin\\}|https?://)' })),
           user: t.Optional(pointer),
           spellings: t.Array(t.UnionEnum(['e164', 'digits', 'national', 'last_10'], { default: undefined }), {
             minItems: 1,

@@ -34,16 +34,27 @@ test.each([
 })
 
 test.each([
-  ['as digits', '15551230001'],
-  ['with spaces', '1 555 123 00 01'],
-])('a contact whose number is spelled %s gets the call, and no lead is made', async (_, number) => {
+  ['as digits', '15551230001', '15551230001'],
+  ['with spaces', '+1 555 123 0001', '+15551230001'],
+  ['with brackets', '(555) 123-0001', '+15551230001'],
+  ['as Frappe writes it', '+1-5551230001', '+15551230001'],
+])('a contact whose number is spelled %s gets the call, and no lead is made', async (_, spelled, number) => {
   using stub = startStub()
-  stub.addContact('Alice', number)
+  stub.addContact('Alice', spelled)
   const { events } = situationOf('asterisk/a-inbound-answered')
+  const text = JSON.stringify(events).replaceAll('"e164":null', `"e164":"${number}"`)
   const parameters = { ...stub.parameters, users: USERS }
-  await runPreset({ preset: FRAPPE, parameters, webhookUrl: stub.url, events })
-  expect(stub.calls().map((call) => call.number)).toEqual(['15551230001'])
+  await runPreset({ preset: FRAPPE, parameters, webhookUrl: stub.url, events: JSON.parse(text) })
+  expect(stub.references()).toEqual(['Contact Alice'])
   expect(stub.requests.some(({ method, path }) => method === 'POST' && path.endsWith('CRM%20Lead'))).toBe(false)
+})
+
+test('a contact with a deal gets the call on the deal', async () => {
+  using stub = startStub()
+  stub.addContact('With a deal', '15551230001')
+  const { events } = situationOf('asterisk/a-inbound-answered')
+  await runPreset({ preset: FRAPPE, parameters: { ...stub.parameters }, webhookUrl: stub.url, events })
+  expect(stub.references()).toEqual(['CRM Deal CRM-DEAL-2026-1'])
 })
 
 test('a caller whose number has no digits is not filed under a contact that has no number', async () => {

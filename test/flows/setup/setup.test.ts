@@ -196,7 +196,7 @@ const SEARCHES: Readonly<Record<string, readonly string[]>> = {
   pipedrive: ['person'],
   zendesk: ['caller', 'own_caller', 'find_ticket'],
   espocrm: ['active_owner', 'contact', 'find_call', 'open_tasks'],
-  frappe: ['zone', 'contact', 'contact_spelled', 'lead_spelled', 'open_tasks'],
+  frappe: ['zone', 'contact', 'lead', 'deal', 'open_tasks'],
   vtiger: ['contact', 'find_call'],
   zoho: ['contact', 'same_start'],
 }

@@ -12,8 +12,6 @@ const INVALID = (message: string): CrmAnswer => refused(417, { exc_type: 'Valida
 type Document = Readonly<Record<string, unknown>> & { readonly name: string | number }
 type Phone = { readonly name: string; readonly full: string; readonly number: string }
 
-const digitsOf = (text: string): string => text.replace(/\D/g, '')
-
 export function startFrappe() {
   const contacts: Phone[] = [{ name: 'Maria Bern', full: 'Maria Bern', number: '+49 30 123456' }]
   const leads: Phone[] = []
@@ -24,7 +22,7 @@ export function startFrappe() {
   }
 
   const server = startCrmServer((request) => {
-    const { method, path, headers, query } = request
+    const { method, path, headers } = request
     if (headers.get('authorization') !== 'token frappe-key:frappe-secret')
       return refused(401, { exc_type: 'AuthenticationError' })
     const route = `${method} ${decodeURIComponent(path)}`
@@ -33,8 +31,6 @@ export function startFrappe() {
         return { status: 200, body: { message: 'hook@example.com' } }
       case 'GET /api/method/frappe.client.get_time_zone':
         return { status: 200, body: { message: { time_zone: ZONE.name } } }
-      case 'GET /api/method/crm.integrations.api.get_contact_by_phone_number':
-        return { status: 200, body: { message: knownBy(query.get('phone_number') ?? '') } }
       case 'GET /api/resource/User':
         return list([{ name: 'u1@example.com', full_name: 'Anna Smith', username: 'anna' }])
       case 'GET /api/resource/Contact':
@@ -43,6 +39,8 @@ export function startFrappe() {
         return list(
           spelled(leads, filtersOf(request, 'or_filters')[0]).map(({ name, full }) => ({ name, lead_name: full })),
         )
+      case 'GET /api/resource/CRM Deal':
+        return list(dealsOf(filtersOf(request)[0]))
       case 'POST /api/resource/CRM Lead':
         return newLead(request)
       case 'GET /api/resource/FCRM Note':
@@ -62,16 +60,8 @@ export function startFrappe() {
     return { status: 200, body: { data: task } }
   })
 
-  /** As the CRM itself finds a number: without spaces and signs, among the contacts first. */
-  function knownBy(number: string): object {
-    const isNumber = (one: Phone) => digitsOf(number) !== '' && digitsOf(one.number) === digitsOf(number)
-    const contact = contacts.find(isNumber)
-    if (contact !== undefined)
-      return { name: contact.name, full_name: contact.full, image: null, mobile_no: contact.number }
-    const lead = leads.find(isNumber)
-    if (lead === undefined) return { mobile_no: number }
-    return { name: lead.name, lead_name: lead.full, mobile_no: lead.number, lead: lead.name, full_name: lead.full }
-  }
+  const dealsOf = (condition: unknown): readonly object[] =>
+    Array.isArray(condition) && condition.at(-1) === 'With a deal' ? [{ name: 'CRM-DEAL-2026-1' }] : []
 
   function newLead({ json }: CrmRequest): CrmAnswer {
     const [name, number] = [at(json, 'first_name'), at(json, 'mobile_no')]
@@ -104,8 +94,10 @@ export function startFrappe() {
 
   const isUser = (user: unknown): boolean => USERS.some((one) => one === user)
   function isReference(json: unknown): boolean {
-    const known = at(json, 'reference_doctype') === 'CRM Lead' ? leads : contacts
+    const type = at(json, 'reference_doctype')
     const name = at(json, 'reference_docname')
+    if (type === 'CRM Deal') return name === 'CRM-DEAL-2026-1'
+    const known = type === 'CRM Lead' ? leads : contacts
     return name === undefined || known.some((one) => one.name === name)
   }
   function tasksOf(filters: readonly unknown[]): readonly Document[] {
@@ -145,6 +137,9 @@ export function startFrappe() {
     tasks: (): readonly string[] => documents.tasks.map(({ status, assigned_to: user }) => `${status} ${user}`),
     /** Adds a contact whose number is spelled like this. */
     addContact: (name: string, number: string) => contacts.push({ name, full: name, number }),
+    /** What the calls are about. */
+    references: (): readonly string[] =>
+      [...documents.calls.values()].map((one) => `${one.reference_doctype} ${one.reference_docname}`),
     /** A person deletes the leads. */
     deleteLeads: () => leads.splice(0),
   }
