@@ -30,23 +30,25 @@ export function deliveryState(
 
 /** Writes how long a delivery took, or why it was not delivered yet. */
 export function describeProgress(delivery: Delivery, webhooks: readonly Webhook[], nowMs: number): string {
-  const {
-    state,
-    attempts_made: made,
-    created_at: created,
-    delivered_at: delivered,
-    next_attempt_at: next,
-    url,
-  } = delivery
+  const { state, attempts_made: made, created_at: created, delivered_at: delivered, url } = delivery
   if (state === 'delivered') {
     const ms = delivered === null ? null : Date.parse(delivered) - Date.parse(created)
     return `${formatMilliseconds(ms)}${made > 1 ? `, ${pluralize(made, 'attempt')}` : ''}`
   }
   if (state === 'failed') return `given up after ${pluralize(made, 'attempt')}`
   if (state === 'cancelled') return 'its webhook was removed, or the call erased'
+  const when = describeNext(delivery, webhooks, nowMs)
+  return made === 0 || holdOf(url, webhooks) !== null ? when : `${pluralize(made, 'failed attempt')}, ${when}`
+}
+
+/** Writes when the next attempt of a pending delivery is, or what it waits for. */
+export function describeNext(
+  { url, next_attempt_at: next }: Delivery,
+  webhooks: readonly Webhook[],
+  nowMs: number,
+): string {
   const hold = holdOf(url, webhooks)
   if (hold !== null) return `webhook is ${hold}`
   const dueMs = next === null ? 0 : Date.parse(next) - nowMs
-  const when = dueMs < 1_000 ? 'due' : `next in ${formatDuration(dueMs)}`
-  return made === 0 ? when : `${pluralize(made, 'failed attempt')}, ${when}`
+  return dueMs < 1_000 ? 'due' : `next in ${formatDuration(dueMs)}`
 }

@@ -164,5 +164,5 @@ export function formatSentence(text: string): string {
   const capital = text
     .trim()
     .replace(/(^|[.!?] )(\p{Ll})/gu, (_, before: string, letter: string) => before + letter.toUpperCase())
-  return /[.!?]$/.test(capital) ? capital : `${capital}.`
+  return /[.!?…]$/.test(capital) ? capital : `${capital}.`
 }

@@ -13,7 +13,7 @@ import { errorText, request } from '../../lib/api.ts'
 import { isAccepted } from '../../lib/attempt-outcome.ts'
 import { liveState, overview, useReconnected } from '../../lib/connection.ts'
 import { curlCommand, requestHeaders } from '../../lib/curl.ts'
-import { deliveryState, describeProgress, holdOf } from '../../lib/delivery-words.ts'
+import { deliveryState, describeNext, describeProgress, holdOf } from '../../lib/delivery-words.ts'
 import { formatJson, formatSentence, humanize } from '../../lib/format.ts'
 import { useObservable } from '../../lib/observable.ts'
 import type { DeliveryDetail, WebhookSecret } from '../../lib/resources.ts'
@@ -114,7 +114,11 @@ function DeliveryContent({ delivery, onRetry }: { delivery: DeliveryDetail; onRe
               <h2 id="attempts">Attempts</h2>
               <p>{describeAttempts(delivery.attempts)}</p>
             </header>
-            <AttemptList delivery={delivery} next={isPending ? progress : null} hold={holdOf(delivery.url, webhooks)} />
+            <AttemptList
+              delivery={delivery}
+              next={isPending ? describeNext(delivery, webhooks, serverNowMs()) : null}
+              hold={holdOf(delivery.url, webhooks)}
+            />
           </section>
           <DeliveryFacts delivery={delivery} />
         </div>

@@ -37,7 +37,9 @@ export function ConnectView() {
     <div class="view">
       <header class="head">
         <h1>Connect a PBX</h1>
-        <p>One step after the other, some 3 minutes. Nothing of the PBX is controlled: Hookswitch only reads.</p>
+        <p class="tells">
+          One step after the other, some 3 minutes. Nothing of the PBX is controlled: Hookswitch only reads.
+        </p>
       </header>
       {saved === null ? (
         <PbxForm fields={fields} taken={taken} onChange={setFields} onSaved={onSaved} />
