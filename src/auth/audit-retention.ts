@@ -3,7 +3,7 @@ import { inSmallSteps, STEP, startPeriodic } from '../lib/periodic.ts'
 import { type NowUs, SECOND } from '../lib/time.ts'
 import type { Store } from '../store/store.ts'
 
-/** How long the audit trail has a change: longer than a year, so that a yearly review finds everything. */
+/** Entries stay in the audit trail for longer than a year, so that a yearly review finds everything. */
 const AUDIT_KEPT_DAYS = 400
 const KEPT_US = AUDIT_KEPT_DAYS * 86_400 * SECOND
 const EVERY_MS = 3_600_000

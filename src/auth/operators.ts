@@ -7,7 +7,7 @@ import { harmless } from '../lib/terminal-text.ts'
 export type Operators = {
   /** Marks a request as the operator's. Nothing that a client sends does that. */
   admit(request: Request): void
-  /** Returns the operator as the audit trail has him; `undefined`: somebody else's request. */
+  /** Returns the operator's name for the audit trail; `undefined` for somebody else's request. */
   nameOf(request: Request): string | undefined
 }
 

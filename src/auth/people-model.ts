@@ -51,11 +51,11 @@ const FIELDS = {
   invited_until: timeOrNull('When the link expires with which the user may choose a password; `null` without a link'),
 }
 
-/** A user, as administrators see him. */
+/** A user, as administrators see it. */
 export const User = t.Object(FIELDS)
 export type User = Static<typeof User>
 
-/** A user, with the link that was made for him. */
+/** A user, with the new link. */
 export const UserWithLink = t.Object({
   ...FIELDS,
   link: t.Optional(

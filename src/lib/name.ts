@@ -5,7 +5,7 @@ import { HIDDEN_CHARACTERS, textProblem } from './text.ts'
 export const MAX_NAME_CHARACTERS = 100
 
 const NAME = 'name'
-/** The same as a pattern, for readers of the API document, who do not know the format. */
+/** The rule as a pattern, for readers of the API document, who do not know the format. */
 export const NAME_PATTERN = `^[^${HIDDEN_CHARACTERS}]*[^\\s${HIDDEN_CHARACTERS}][^${HIDDEN_CHARACTERS}]*$`
 const FORM = {
   minLength: 1,

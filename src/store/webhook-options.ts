@@ -1,6 +1,6 @@
 import type { OptionsReplacement, UnknownSecrets, WebhookOptionsRecord } from './operations/webhooks.ts'
 
-// Options are stored as JSON beside a URL's secret. What both engines share of it; pure.
+// The options of a webhook, as JSON beside the secret of its URL. Both engines use these functions; pure.
 
 /**
  * Puts the stored values of headers and secrets in place of `null` values, and notes when a pause ends. Returns the

@@ -17,7 +17,7 @@ export function noteMove(channel: Channel, to: string, at: Stamp): void {
   channel.dialledNumber = to
 }
 
-/** Notes where a channel is that was found: from where it came is unknown. */
+/** Notes the place of a channel that a list shows; its place before is unknown. */
 export function startAt(channel: Channel, place: string | null): void {
   channel.dialledNumber = place
 }
