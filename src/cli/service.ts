@@ -70,8 +70,14 @@ export async function withService<Result>(
 }
 
 /** Returns the service that runs on a store; `undefined` if none answers. @throws Fault if it cannot be asked. */
-export const runningService = async (flags: ServiceFlags): Promise<Service | undefined> =>
-  (await findService(flags))?.service
+export async function runningService(flags: ServiceFlags): Promise<Service | undefined> {
+  const found = await findService(flags)
+  if (found === undefined && storePlaceOf(flags).database === undefined) {
+    const holder = holderOf(join(flags.data, 'lock'))
+    if (holder !== undefined) refuseEarlier(flags.data, holder)
+  }
+  return found?.service
+}
 
 type Found = { readonly service: Service; readonly stop: () => Promise<void> }
 
@@ -184,17 +190,22 @@ function refuseService({ data, control }: ServiceFlags, holder: string, isLast: 
       'unavailable',
       `the running service cannot be asked, since the path ${path} is longer than ${MAX_SOCKET_BYTES} bytes: give serve and this command a shorter one with --control`,
     )
-  if (existsSync(join(data, 'service.json')) && !isCommand(holder))
-    throw new Fault(
-      'unavailable',
-      `the running service (${holder}) is of an earlier version than this command: restart it with version ${VERSION}`,
-    )
+  refuseEarlier(data, holder)
   if (!isLast) return
   throw new Fault(
     'unavailable',
     isCommand(holder)
       ? `another command uses the store (${holder}): try again when it has ended`
       : `a service uses the store (${holder}), but does not answer on ${path}: its log says why, and --control names another place`,
+  )
+}
+
+/** @throws Fault if a service of an earlier version holds the store: that left a file beside it, and has no socket. */
+function refuseEarlier(data: string, holder: string): void {
+  if (!existsSync(join(data, 'service.json')) || isCommand(holder)) return
+  throw new Fault(
+    'unavailable',
+    `the running service (${holder}) is of an earlier version than this command: restart it with version ${VERSION}`,
   )
 }
 

@@ -226,7 +226,11 @@ describe('a service of another version', () => {
     writeFileSync(join(cwd, 'data/service.json'), '{}')
     const lock = lockFolder(join(cwd, 'data/lock'))
     const { code, stderr } = await users(cwd)
+    const { stdout } = await run(['doctor'], { cwd })
     lock.release()
+    expect(stdout).toMatch(
+      /wrong +service: the running service \(process \d+ .*\) is of an earlier version .*\n +→ restart/,
+    )
     expect([code, stderr]).toEqual([
       1,
       expect.stringMatching(
