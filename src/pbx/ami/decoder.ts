@@ -181,12 +181,11 @@ export class AmiDecoder {
     const wrong = type === 'event' ? misshape(frame) : undefined
     const cut = wrong === 'cut' || (type === 'event' && isCutShort(frame))
     const stray = type === 'event' && !frame.has('Privilege') && !frame.has('ActionID')
-    // Whatever the frames before it are.
-    const isWhole = this.#isWhole(frame)
-    if (type === 'other' || wrong !== undefined || cut || stray || (this.#forging && !isWhole)) frame.tainted = true
     // A forged event without an empty line at its end swallows the rest of the event it was written into, so nothing
     // shows the end of the caller's text but the next frame that no caller can write.
-    this.#forging = cut || (this.#forging && !isWhole)
+    const isForged = this.#forging && !this.#isWhole(frame)
+    if (type === 'other' || wrong !== undefined || cut || stray || isForged) frame.tainted = true
+    this.#forging = cut || isForged
   }
 
   /** Taints the text of a caller, between the event that it cut short and the rest of that event. */
