@@ -45,3 +45,23 @@ test.each([
   const channels = listed?.kind === 'snapshot' ? listed.channels : []
   expect(channels.find(({ id }) => id === '1.1')?.endpoint).toEqual({ kind: 'external', number, name: null })
 })
+
+test('the half that meets an agent who waits on the line is in the call of its other half, not in his wait', () => {
+  const signals = createAmiTranslator({ trunks: [], extensions: [], variables: [] })
+  const inCall = (of: string, listed: string) => listed.replace('Linkedid: 1.0', `Linkedid: ${of}`)
+  const rows = [
+    row('PJSIP/104-00000001', '1.0', '104', '*22', 'AgentLogin', '104'),
+    inCall('2.0', row('PJSIP/101-00000002', '2.0', '101', '700', 'Dial', 'Local/104@agents')),
+    inCall('2.0', row('Local/104@agents-00000003;1', '2.1', '104', '700', 'AppDial', '(Outgoing Line)')),
+    row('Local/104@agents-00000003;2', '2.2', '101', '104', 'AgentRequest', '104'),
+  ]
+  const [listed] = signals.snapshot(framesOf(rows.join('')), 0)
+  const channels = listed?.kind === 'snapshot' ? listed.channels : []
+  expect(channels.map(({ id, linkedId }) => [id, linkedId])).toEqual([
+    ['1.0', '1.0'],
+    ['2.0', '2.0'],
+    ['2.1', '2.0'],
+    ['2.2', '2.0'],
+    ['1.0 in b', null],
+  ])
+})
