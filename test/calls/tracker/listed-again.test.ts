@@ -30,3 +30,16 @@ test.each(RECORDINGS)('%s: a list between two events changes nothing that is emi
     expect(words, `TEST_SEED=${seed}, a list before event ${step}`).toBe(whole)
   }
 })
+
+test('a list that lags behind shows no leg of FreeSWITCH that has ended', () => {
+  const tape = tapeOf(join(FIXTURES, 'freeswitch/inbound-answered.esl'))
+  const atUs = (step: number): number => 1_795_213_000_000_000 + tape.atUs(step)
+  const [middle, last] = [Math.floor(tape.steps / 2), tape.steps - 1]
+  const listedAfter = (steps: number): number => {
+    const connection = tape.connect()
+    for (let step = 0; step < steps; step += 1) connection.signals(step, atUs(step))
+    const [list] = connection.snapshot(middle, atUs(last) + 1_000_000)
+    return list?.kind === 'snapshot' ? list.channels.length : -1
+  }
+  expect([listedAfter(middle), listedAfter(tape.steps)]).toEqual([2, 0])
+})

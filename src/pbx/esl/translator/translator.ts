@@ -91,7 +91,8 @@ export function createEslTranslator(options: EslOptions, endpoints = createEndpo
     const uncertain = latelyHeard(context, arrivedUs)
     // Events that wait for their turn tell of the beginning of these.
     const beginning = order.waiting().filter((id) => !context.legs.has(id))
-    const listed = yield* snapshotChannels(context, rows, arrivedUs, new Set([...(created ?? []), ...beginning]))
+    const leftOut = new Set([...(created ?? []), ...beginning, ...endedIn(context)])
+    const listed = yield* snapshotChannels(context, rows, arrivedUs, leftOut)
     const channels = listed.filter(({ id }) => !uncertain.has(id))
     const snapshot: Signal = { kind: 'snapshot', atUs: arrivedUs, arrivedUs, channels, uncertain: [...uncertain] }
     return [snapshot, ...order.release(arrivedUs)]
@@ -118,6 +119,12 @@ const LIST_LAG_US = 500_000
 /** Returns the legs that had events so lately that a list may not know them. */
 const latelyHeard = ({ legs }: EslContext, nowUs: number): Set<string> =>
   new Set([...legs.values()].filter((leg) => !leg.gone && nowUs - leg.heardUs < LIST_LAG_US).map(({ id }) => id))
+
+/** Returns the legs that have ended in this connection: a list that lags behind may still show them. */
+const endedIn = ({ ended, legs }: EslContext): string[] => [
+  ...ended.keys(),
+  ...[...legs].flatMap(([id, { gone }]) => (gone ? id : [])),
+]
 
 /**
  * Returns whether a leg ended before its dialler dialled the next one, although both events have the same time stamp
