@@ -7,6 +7,7 @@ import { isOver, mayBecomeOne } from '../rules/merges.ts'
 import { markLeft, talkedWith } from '../state/conversations.ts'
 import { callByLinkedId, callOf, channelOf, heardBy, legsOf, markChanged, stageOf } from '../state/registry.ts'
 import { type Call, type Channel, isUp, isVirtual, type TrackerState } from '../state/state.ts'
+import { noteUnseen } from '../state/unseen.ts'
 import type { Listing } from './listing.ts'
 
 /** Transfers and bridges that were missed: a snapshot shows where the parties are now. */
@@ -68,8 +69,10 @@ export function* markWhoLeft(state: TrackerState, at: At, { byId }: Listing): Ge
     const hasAnswered = hasAnsweredUnseen(state, channel, byId)
     if (hasAnswered) noteFoundAnswered(state, channel)
     if (hasAnswered || hasLostTalkers(state, channel)) markLeft(channel, at.atUs)
-    else if (isRungNoMore(state, at, channel)) endUnseen(state, channel, at)
-    else continue
+    else if (isRungNoMore(state, at, channel)) {
+      noteCallerUp(state, at, channel)
+      endUnseen(state, channel, at)
+    } else continue
     markChanged(state, callOf(state, channel))
   }
 }
@@ -80,6 +83,14 @@ function hasAnsweredUnseen(state: TrackerState, { dial, callId, endpoint }: Chan
   if (call === undefined || dial === null || dial.answeredUs !== null || dial.endedUs !== null) return false
   const source = stageOf(call, dial.stageId)?.source ?? ''
   return endpoint.number !== null && byId.get(source)?.answeredBy === endpoint.number
+}
+
+/** Notes that somebody answered unseen, if the caller of a phone that rings no more has come up meanwhile. */
+function noteCallerUp(state: TrackerState, at: At, { dial, callId }: Channel): void {
+  const call = state.calls.get(callId ?? '')
+  if (call === undefined) return
+  const caller = channelOf(state, stageOf(call, dial?.stageId ?? null)?.source ?? null)
+  if (caller?.upUs === at.atUs) noteUnseen(call)
 }
 
 const isListed = (one: Channel): boolean => isUp(one) && one.missingUs === null
