@@ -147,7 +147,7 @@ export async function startApp(config: Config, { log, version }: { log: Log; ver
     if (firstUser !== undefined) await againForAWhile(() => ensureFirstUser(store.accounts, firstUser))
     await noteSettings(config, { store, log })
     const templates = createTemplateRenderer()
-    await loadPresets(config, { log, templates })
+    const presetFiles = await loadPresets(config, { log, templates })
     const context: Context = { config, log, store, emitter: newEmitter(), templates, ownership, persistence, started }
     const access = createAccess({
       store,
@@ -179,7 +179,10 @@ export async function startApp(config: Config, { log, version }: { log: Log; ver
       },
     })
     await persistence.join(server.url, {
-      settings: JSON.stringify(settingsInForce(server.url, config)),
+      settings: JSON.stringify({
+        ...settingsInForce(server.url, config),
+        preset_files: Object.fromEntries(presetFiles),
+      }),
       canWatch: (name) => pbxs.entries().some(({ record }) => record.name === name),
       accounts: () =>
         new Map(

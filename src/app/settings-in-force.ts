@@ -15,6 +15,8 @@ export const SettingsInForce = t.Object({
   proxy: textOrNull,
   /** The folder of presets; a node of an earlier version does not note it. */
   presets: t.Optional(textOrNull),
+  /** The presets of that folder by name, each with the digest of its file: the nodes of a cluster need the same. */
+  preset_files: t.Optional(t.Record(t.String(), t.String())),
   recordingsFrom: t.Array(t.String()),
   recordingsCopy: textOrNull,
   backup: textOrNull,

@@ -64,6 +64,7 @@ test('doctor goes by the heartbeats of nodes: which are up, silent, dead, gone o
   const nowUs = 1_000_000_000_000
   const node = (address: string, agoS: number, rest: { deadUs?: number; isLeaving?: boolean } = {}) => ({
     address,
+    settings: null,
     beatUs: nowUs - agoS * 1_000_000,
     clockAheadUs: null,
     deadUs: null,
@@ -87,6 +88,29 @@ test('doctor goes by the heartbeats of nodes: which are up, silent, dead, gone o
   ])
   expect(lines()).toEqual(['advice no node runs on this database'])
   expect(lines(node('http://d:1', 600, { deadUs: 5, isLeaving: true }))).toHaveLength(1)
+})
+
+test('doctor names the presets of files that not all nodes have', () => {
+  const nowUs = 1_000_000_000_000
+  const folders = { recordingsFrom: [], recordingsCopy: null, backup: null, backupEveryMs: 0 }
+  const node = (address: string, files: Record<string, string> | undefined) => ({
+    address,
+    beatUs: nowUs,
+    clockAheadUs: null,
+    deadUs: null,
+    isLeaving: false,
+    settings: JSON.stringify({ url: address, allowNets: [], proxy: null, ...folders, preset_files: files }),
+  })
+  const wrongs = (...nodes: ReturnType<typeof node>[]) =>
+    diagnoseNodes(nodes, nowUs).flatMap(({ level, text }) => (level === 'wrong' ? [text] : []))
+  const [a, b] = ['http://a:1', 'http://b:1']
+  expect(wrongs(node(a, { mine: '1', other: '2' }), node(b, { mine: '1', other: '2' }))).toEqual([])
+  expect(wrongs(node(a, { mine: '1', other: '2' }), node(b, { other: '3' }))).toEqual([
+    'http://b:1 lacks the preset mine: its deliveries wait there',
+    'the nodes have different files of the preset other',
+  ])
+  // A node of an earlier version does not note them.
+  expect(wrongs(node(a, { mine: '1' }), node(b, undefined))).toEqual([])
 })
 
 describe.skipIf(POSTGRES_MISSING !== undefined)('hookswitch doctor', () => {

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { TemplateRenderer } from '../../templates/templates.ts'
@@ -22,28 +23,37 @@ const SAMPLE_URL = 'https://crm.example.com/'
 const MAX_BYTES = 1_024 * 1_024
 /** Errors that are logged of a file. */
 const MAX_ERRORS = 5
+/** Enough to tell the files of nodes apart. */
+const DIGEST_CHARACTERS = 16
 
 /**
  * Reads the presets of a folder, one of each `.json` file, and offers them like the built-in ones. A wrong file is
- * left out. Returns the names of the presets.
+ * left out. Returns the names of the presets, each with the digest of its file.
  */
-export async function loadPresetFolder(folder: string, { onLeftOut, trial }: Options): Promise<string[]> {
+export async function loadPresetFolder(
+  folder: string,
+  { onLeftOut, trial }: Options,
+): Promise<ReadonlyMap<string, string>> {
   setPresetsOfFiles([])
   const files = await readdir(folder).catch((err: unknown) => {
     onLeftOut(folder, `the folder cannot be read: ${err instanceof Error ? err.message : String(err)}`)
     return []
   })
   const presets: Preset[] = []
+  const digests = new Map<string, string>()
   for (const file of files.filter((name) => name.endsWith('.json')).toSorted()) {
     const read = await readOne(join(folder, file), presets, trial)
     if ('problem' in read) onLeftOut(join(folder, file), read.problem)
-    else presets.push(read.preset)
+    else {
+      presets.push(read.preset)
+      digests.set(read.preset.name, read.digest)
+    }
   }
   setPresetsOfFiles(presets)
-  return presets.map(({ name }) => name)
+  return digests
 }
 
-type Read = { readonly preset: Preset } | { readonly problem: string }
+type Read = { readonly preset: Preset; readonly digest: string } | { readonly problem: string }
 
 async function readOne(path: string, others: readonly Preset[], trial: Options['trial']): Promise<Read> {
   const content = await readFile(path, 'utf8').catch(() => undefined)
@@ -56,11 +66,12 @@ async function readOne(path: string, others: readonly Preset[], trial: Options['
   const { preset } = read
   if (presetByName(preset.name) !== undefined) return { problem: `/name: ${preset.name} is a built-in preset` }
   if (others.some(({ name }) => name === preset.name)) return { problem: `/name: another file has ${preset.name}` }
-  if (trial === undefined) return { preset }
+  const digest = createHash('sha256').update(content).digest('hex').slice(0, DIGEST_CHARACTERS)
+  if (trial === undefined) return { preset, digest }
   const renderer = createStepRenderer(trial.templates, { accountId: 0, purpose: 'trying' })
   const flow = flowOfPreset(preset, sampleParameters(preset))
   const problems = await flowProblems(flow, { url: SAMPLE_URL, renderer, samples: trial.samples })
-  return problems.length === 0 ? { preset } : { problem: sentenceOf(problems) }
+  return problems.length === 0 ? { preset, digest } : { problem: sentenceOf(problems) }
 }
 
 const sentenceOf = (errors: readonly { readonly path: string; readonly message: string }[]): string =>
