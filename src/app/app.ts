@@ -603,6 +603,6 @@ async function createRoot(
       }),
     )
     .use(streamRoutes(auth, streams))
-    .use(pageRoutes(await loadAssets()))
+    .use(pageRoutes(await loadAssets(), config.frameAncestors))
     .use(openApiRoutes(() => root.routes, version))
 }

@@ -147,6 +147,13 @@ export const SETTINGS = {
     default: [],
     read: (given: Given) => texts(given).map(hostName),
   },
+  frameAncestors: {
+    flag: '--frame-ancestors <origin>',
+    description:
+      'a site that may show /pop in a frame, such as https://crm.example.com; no other page is shown in frames',
+    default: [],
+    read: (given: Given) => texts(given).map(frameAncestor),
+  },
   recordingLinkMs: {
     flag: '--recording-link <duration>',
     description: 'how long a link to a recording is valid',
@@ -404,6 +411,16 @@ function hostName(given: string): string {
   if (parsed?.href === `http://${parsed?.hostname}/` && /^(\[[\da-f:.]+\]|[\w.-]+)$/.test(parsed.hostname))
     return parsed.hostname
   throw wrong('--host', `has ${JSON.stringify(given)}: give a host name like hookswitch.internal, without a port`)
+}
+
+/** Returns an origin for `frame-ancestors` of a Content-Security-Policy: nothing else may get into the header. */
+function frameAncestor(given: string): string {
+  const origin = /^(https|http):\/\/[^/\\?#@*'"\s;,]+$/i.test(given) && URL.canParse(given) ? new URL(given).origin : ''
+  if (/^(https:\/\/[a-z0-9.-]+|http:\/\/localhost)(:\d+)?$/.test(origin)) return origin
+  throw wrong(
+    '--frame-ancestors',
+    `has ${JSON.stringify(given)}: give one site like https://crm.example.com, without a path or * (http:// for localhost alone), and the flag again for each other one`,
+  )
 }
 
 /** Returns the URL that links begin with: a path is added to it, so nothing may follow its own. */

@@ -15,6 +15,7 @@ const flags: GivenSettings = {
   retentionCalls: '90d',
   alertTrunk: '1m',
   host: [],
+  frameAncestors: [],
   recordingsFrom: [],
   recordingLink: '7d',
   recordingMax: '512MB',
@@ -38,6 +39,25 @@ test.each<[string, Partial<GivenSettings>, { [Name in keyof Config]?: unknown }]
   ],
   ['a schedule', { retrySchedule: '5s, 2m 1h' }, { retryScheduleMs: [5_000, 120_000, 3_600_000] }],
   ['networks', { allowNet: ['private', '10.0.0.0/8', '::1'] }, { allowNets: ['private', '10.0.0.0/8', '::1'] }],
+  [
+    'sites that may show the pop page',
+    {
+      frameAncestors: [
+        'https://crm.example.com',
+        'https://CRM.example.com:8443',
+        'http://localhost:3000',
+        'https://büro.example',
+      ],
+    },
+    {
+      frameAncestors: [
+        'https://crm.example.com',
+        'https://crm.example.com:8443',
+        'http://localhost:3000',
+        'https://xn--bro-hoa.example',
+      ],
+    },
+  ],
   ['names', { host: ['hooks.internal', 'BÜRO'] }, { hosts: ['hooks.internal', 'xn--bro-hoa'] }],
   [
     'places of recordings',
@@ -215,6 +235,29 @@ describe('a wrong setting is named, with what to do', () => {
     ),
     ['a pattern of names', { host: ['*.example.com'] }, /--host.*"\*\.example\.com": give a host name/],
     ['a name with a port', { host: ['hooks.internal:8080'] }, /--host \(HOOKSWITCH_HOST\).*without a port/],
+    ...[
+      '*',
+      'https://*.example.com',
+      'https://crm.example.com/',
+      'https://crm.example.com/app',
+      'http://crm.example.com',
+      'http://localhost.example.com',
+      'crm.example.com',
+      "'self'",
+      "https://crm.example.com' 'unsafe-inline",
+      'https://crm.example.com; script-src *',
+      'https://a.example https://b.example',
+      'https://a.example,https://b.example',
+      'https://user@crm.example.com',
+      'https://crm.example.com?x',
+      'https://[::1]',
+      'data:',
+      '',
+    ].map((origin): [string, Partial<GivenSettings>, RegExp] => [
+      `${JSON.stringify(origin)} as a site that may show the pop page`,
+      { frameAncestors: [origin] },
+      /--frame-ancestors \(HOOKSWITCH_FRAME_ANCESTORS\) has ".*": give one site like https:\/\/crm/,
+    ]),
     ['a URL in place of a name', { host: ['http://hooks.internal'] }, /--host/],
     ['links that are never valid', { recordingLink: '0s' }, /--recording-link/],
     [

@@ -2,6 +2,7 @@ import { basename } from 'node:path'
 import docs from '../browser/docs.html'
 import help from '../browser/help.html'
 import page from '../browser/page.html'
+import pop from '../browser/pop.html'
 
 /** One file of a page. `path` is the page's own path, or holds a hash of the content. */
 export type Asset = {
@@ -11,11 +12,15 @@ export type Asset = {
   read(): Promise<Uint8Array<ArrayBuffer>>
 }
 
+/** The one page that may be shown in a frame. */
+export const POP_PATH = '/pop'
+
 /** The pages, each with the path at which it is served. */
 const PAGES = [
   { path: '/', bundle: page, source: '../browser/page.html' },
   { path: '/docs', bundle: docs, source: '../browser/docs.html' },
   { path: '/help', bundle: help, source: '../browser/help.html' },
+  { path: POP_PATH, bundle: pop, source: '../browser/pop.html' },
 ] as const
 type Page = (typeof PAGES)[number]
 

@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { gzipSync } from 'bun'
+import { Elysia } from 'elysia'
 import { loadAssets } from '../../../src/web/server/assets.ts'
+import { pageRoutes } from '../../../src/web/server/page-routes.ts'
 import { emptyFolder, type RunningApp, startServe } from '../../help/app.ts'
 
 /** The bytes on the wire: nobody notices a page that grows. */
@@ -42,6 +44,21 @@ test('the page comes with a policy that lets nothing else in', async () => {
     'cache-control': 'no-cache',
   })
   expect(headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/)
+})
+
+test('no site may show the pop page in a frame but those that the operator names, and no other page', () => {
+  const framesOf = async (path: string, ancestors: readonly string[]) => {
+    const routes = new Elysia().use(pageRoutes(await loadAssets(), ancestors))
+    const { headers } = await routes.handle(new Request(`http://localhost${path}`))
+    const policy = headers.get('content-security-policy') ?? ''
+    return [/frame-ancestors ([^;]*)/.exec(policy)?.[1], headers.get('x-frame-options')]
+  }
+  const sites = ['https://crm.example.com', 'http://localhost:3000']
+  return Promise.all([
+    expect(framesOf('/pop', [])).resolves.toEqual(["'none'", 'DENY']),
+    expect(framesOf('/pop', sites)).resolves.toEqual([sites.join(' '), null]),
+    ...['/', '/docs', '/help'].map((path) => expect(framesOf(path, sites)).resolves.toEqual(["'none'", 'DENY'])),
+  ])
 })
 
 test('the page has no script or style of its own in its text, and names files of this host alone', () => {
@@ -132,15 +149,18 @@ test('it is served compressed to clients that take that', async () => {
 
 test('from the sources it is built when it is asked for', async () => {
   const assets = await loadAssets()
-  expect(assets.filter(({ isHtml }) => isHtml).map(({ path }) => path)).toEqual(['/', '/docs', '/help'])
+  expect(assets.filter(({ isHtml }) => isHtml).map(({ path }) => path)).toEqual(['/', '/docs', '/help', '/pop'])
   expect(assets.map(({ type }) => type.split(';')[0]).sort()).toEqual([
     'image/svg+xml',
     'text/css',
     'text/css',
     'text/css',
+    'text/css',
     'text/html',
     'text/html',
     'text/html',
+    'text/html',
+    'text/javascript',
     'text/javascript',
     'text/javascript',
     'text/javascript',

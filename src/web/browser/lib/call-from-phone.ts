@@ -1,4 +1,5 @@
 import { request } from './api.ts'
+import { keep, readKept } from './browser-storage.ts'
 import { observable } from './observable.ts'
 import type { Phone } from './resources.ts'
 import { currentRoute, replaceRoute, routeHref } from './router.ts'
@@ -22,7 +23,7 @@ const KEY = 'hookswitch.phone'
 
 /** Returns the form with the phone that this browser remembers. */
 export function rememberedForm(): CallForm {
-  const { extension, pbx } = parseOwnPhone(localStorage.getItem(KEY))
+  const { extension, pbx } = parseOwnPhone(readKept('browser', KEY))
   return { from: extension, pbx: pbx ?? '' }
 }
 
@@ -74,7 +75,7 @@ export async function makeCall({ number, name }: Wanted, { from, pbx }: CallForm
     ...(name === null ? {} : { name: name.slice(0, MAX_NAME) }),
   })
   if (response.ok) {
-    localStorage.setItem(KEY, pbx === '' ? from.trim() : `${from.trim()}\n${pbx}`)
+    keep('browser', KEY, pbx === '' ? from.trim() : `${from.trim()}\n${pbx}`)
     return response.result
   }
   if (response.status === 403) areCallsOff.set(true)

@@ -6,6 +6,7 @@ import { observable, useObservable } from './observable.ts'
 import type { Delivery, Overview, Page } from './resources.ts'
 import { serverNowMs, serverOffsetMs } from './server-clock.ts'
 import { accessToken } from './session.ts'
+import { keepReading, readMessages } from './stream-reader.ts'
 
 /** `lost` only after a connection was tried and failed, so that a page that is opening does not alarm anybody. */
 type ConnectionState = 'connecting' | 'up' | 'lost'
@@ -15,10 +16,6 @@ export const overview = observable<Overview | null>(null)
 export const liveState = observable<LiveState>(EMPTY_LIVE_STATE)
 
 const OVERVIEW_EVERY_MS = 5_000
-const RETRY_MIN_MS = 500
-const RETRY_MAX_MS = 15_000
-/** The server sends a comment at least every 15 s: silence for this long means that the connection is broken. */
-const SILENCE_MS = 40_000
 /** Messages are applied together at this interval: a redraw for each would cost too much on a busy system. */
 const BATCH_MS = 100
 const FEED_HISTORY = 60
@@ -40,7 +37,7 @@ export function startConnection(): { stop(): void } {
     }, OVERVIEW_EVERY_MS),
     setInterval(() => liveState.update((state) => applyLiveMessage(state, { kind: 'tick' }, serverNowMs())), 1_000),
   ]
-  void keepConnected(stopping.signal)
+  void keepReading(readStream, stopping.signal, () => connectionState.set('lost'))
   return {
     stop() {
       stopping.abort()
@@ -93,17 +90,6 @@ export function useReconnected(reload: () => void): void {
   }, [state])
 }
 
-async function keepConnected(signal: AbortSignal): Promise<void> {
-  for (let waitMs = RETRY_MIN_MS; !signal.aborted; waitMs = Math.min(RETRY_MAX_MS, waitMs * 2)) {
-    const startedMs = Date.now()
-    await readStream(signal).catch(() => {})
-    if (signal.aborted) return
-    connectionState.set('lost')
-    if (Date.now() - startedMs > RETRY_MAX_MS) waitMs = RETRY_MIN_MS
-    await new Promise((resume) => setTimeout(resume, waitMs))
-  }
-}
-
 async function readStream(signal: AbortSignal): Promise<void> {
   const silent = new AbortController()
   const either = AbortSignal.any([signal, silent.signal])
@@ -127,17 +113,7 @@ async function readStream(signal: AbortSignal): Promise<void> {
     const message = parseMessage(name, data)
     if (message !== null) batch.add(message)
   })
-  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader()
-  let watchdog = setTimeout(() => silent.abort(), SILENCE_MS)
-  try {
-    for (let read = await reader.read(); !read.done; read = await reader.read()) {
-      clearTimeout(watchdog)
-      watchdog = setTimeout(() => silent.abort(), SILENCE_MS)
-      decode(read.value)
-    }
-  } finally {
-    clearTimeout(watchdog)
-  }
+  await readMessages(response.body, silent, decode)
 }
 
 /**

@@ -1,3 +1,4 @@
+import { keep, readKept, removeKept } from './browser-storage.ts'
 import { observable } from './observable.ts'
 
 /**
@@ -8,37 +9,48 @@ import { observable } from './observable.ts'
  */
 const KEY = 'hookswitch.token'
 
-export const accessToken = observable<string | null>(sessionStorage.getItem(KEY) ?? localStorage.getItem(KEY))
+const keptToken = (): string | null => readKept('tab', KEY) ?? readKept('browser', KEY)
+
+export const accessToken = observable<string | null>(keptToken())
 
 /** The reason why the login form is shown; `null` without a reason. */
 export const loginNotice = observable<string | null>(null)
 
 /** Logs in with this token; `stay` keeps it for new tabs and after the browser was closed. */
 export function logInWith(token: string, stay: boolean): void {
-  const storage = stay ? localStorage : sessionStorage
-  storage.setItem(KEY, token)
+  keep(stay ? 'browser' : 'tab', KEY, token)
+  useToken(token)
+}
+
+/** Uses this token in this page alone: nothing keeps it. */
+export function useToken(token: string): void {
   loginNotice.set(null)
   accessToken.set(token)
 }
 
 /** Replaces the token where it is kept. */
 export function replaceToken(token: string): void {
-  logInWith(token, sessionStorage.getItem(KEY) === null)
+  logInWith(token, readKept('tab', KEY) === null)
 }
 
-/** Forgets the token, which leads back to the login form with this notice. */
+/** Forgets the token, which leads back to the login form with this notice. Another token that is kept stays. */
 export function clearToken(notice: string | null): void {
-  sessionStorage.removeItem(KEY)
-  localStorage.removeItem(KEY)
+  if (accessToken.get() === keptToken()) {
+    removeKept('tab', KEY)
+    removeKept('browser', KEY)
+  }
   loginNotice.set(notice)
   accessToken.set(null)
 }
 
 // Logging in or out in another tab, where the token is shared with it.
-addEventListener('storage', ({ key, newValue }: StorageEvent) => {
-  if (key !== KEY || sessionStorage.getItem(KEY) !== null) return
+addEventListener('storage', ({ key, oldValue, newValue }: StorageEvent) => {
+  if (key !== KEY || readKept('tab', KEY) !== null) return
+  const token = accessToken.get()
+  // A page with another token than the kept one does not follow the login.
+  if (token !== null && token !== oldValue) return
   // Nothing of one user may stay on the page of another.
-  if (newValue !== null && accessToken.get() !== null) return location.reload()
+  if (newValue !== null && token !== null) return location.reload()
   loginNotice.set(newValue === null ? 'You logged out in another tab.' : null)
   accessToken.set(newValue)
 })

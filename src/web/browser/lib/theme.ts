@@ -1,3 +1,4 @@
+import { keep, readKept } from './browser-storage.ts'
 import { observable } from './observable.ts'
 
 /** `system` follows the setting of the reader's device. */
@@ -9,13 +10,13 @@ const KEY = 'hookswitch.theme'
 export const theme = observable<Theme>(readStoredTheme())
 
 theme.subscribe(() => {
-  localStorage.setItem(KEY, theme.get())
+  keep('browser', KEY, theme.get())
   applyTheme()
 })
 applyTheme()
 
 function readStoredTheme(): Theme {
-  const text = localStorage.getItem(KEY)
+  const text = readKept('browser', KEY)
   return THEMES.find((name) => name === text) ?? 'system'
 }
 

@@ -46,7 +46,8 @@ export function LoginView() {
           </button>
         </form>
         <p class="hint">
-          No account yet? The operator of this service can add one:{' '}
+          No account yet, or a lost password? An administrator makes a link for you under People. The first one is added
+          with{' '}
           <code>
             {COMMAND.map((part) => (
               <span key={part}>

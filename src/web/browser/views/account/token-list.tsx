@@ -74,10 +74,11 @@ function TokenRows({ tokens, onRevoke }: { tokens: readonly TokenInfo[]; onRevok
 
 const titleOf = ({ name, client }: TokenInfo): string => name ?? describeUserAgent(client)
 
-const kindOf = ({ current, name, calls }: TokenInfo): string => {
+const kindOf = ({ current, name, calls, pop, extension }: TokenInfo): string => {
   if (current) return 'this session'
   if (name === null) return 'session'
-  return calls ? 'API token, may make calls' : 'API token'
+  const kind = pop ? `pop page${extension === null ? '' : ` of ${extension}`}` : 'API token'
+  return calls ? `${kind}, may make calls` : kind
 }
 
 const columnsOf = (onRevoke: (token: TokenInfo) => void): Column<TokenInfo>[] => [
@@ -131,11 +132,18 @@ const columnsOf = (onRevoke: (token: TokenInfo) => void): Column<TokenInfo>[] =>
 function NewTokenForm({ onCreated }: { onCreated: () => void }) {
   const [name, setName] = useState('')
   const [makesCalls, setMakesCalls] = useState(false)
+  const [isPop, setPop] = useState(false)
+  const [extension, setExtension] = useState('')
   const [created, setCreated] = useState<NamedToken | null>(null)
   const [errors, setErrors] = useState<readonly FieldError[]>([])
   const create = async (event: Event) => {
     event.preventDefault()
-    const response = await request<NamedToken>('POST', '/auth/token', { name, calls: makesCalls })
+    const response = await request<NamedToken>('POST', '/auth/token', {
+      name,
+      calls: makesCalls,
+      ...(isPop ? { pop: true } : {}),
+      ...(isPop && extension.trim() !== '' ? { extension: extension.trim() } : {}),
+    })
     setErrors(response.ok ? [] : response.errors)
     if (!response.ok) {
       if (response.errors.length === 0) showToast('bad', response.message)
@@ -143,6 +151,8 @@ function NewTokenForm({ onCreated }: { onCreated: () => void }) {
     }
     setName('')
     setMakesCalls(false)
+    setPop(false)
+    setExtension('')
     setCreated(response.result)
     onCreated()
   }
@@ -168,14 +178,40 @@ function NewTokenForm({ onCreated }: { onCreated: () => void }) {
           <small>Click to call, from the phones of this account.</small>
         </span>
       </CheckField>
-      {created === null ? null : (
-        <div class="stack tight" role="status">
-          <p>
-            Copy the token of <bdi>{created.name}</bdi> now. It is not shown again.
-          </p>
-          <CodeBlock text={created.access_token} label="the API token" />
-        </div>
-      )}
+      <CheckField checked={isPop} onChange={setPop}>
+        <span>
+          It is for the pop page alone
+          <small>A small page that shows who calls, for a window or a frame of your CRM. It reads nothing else.</small>
+        </span>
+      </CheckField>
+      {isPop ? (
+        <FormField
+          label="Only the calls of the extension"
+          name="extension"
+          value={extension}
+          onInput={setExtension}
+          errors={errors}
+          placeholder="101"
+          hint="Empty: all calls of this account."
+        />
+      ) : null}
+      {created === null ? null : <Created token={created} />}
     </>
+  )
+}
+
+function Created({ token: { name, pop, extension, access_token: token } }: { token: NamedToken }) {
+  const query = extension === null ? '' : `?extension=${encodeURIComponent(extension)}`
+  return (
+    <div class="stack tight" role="status">
+      <p>
+        Copy the {pop ? 'link' : 'token'} of <bdi>{name}</bdi> now. It is not shown again.
+      </p>
+      {pop ? (
+        <CodeBlock text={`${location.origin}/pop${query}#token=${token}`} label="the link" />
+      ) : (
+        <CodeBlock text={token} label="the API token" />
+      )}
+    </div>
   )
 }

@@ -1,0 +1,44 @@
+import type { Call, Party } from './resources.ts'
+
+/** The calls that the pop page shows. Pure. */
+export type PopCalls = {
+  /** The calls that are up, the newest first. */
+  readonly live: readonly Call[]
+  /** The call that ended last, or that somebody else answered. */
+  readonly last: Call | null
+}
+
+export const NO_CALLS: PopCalls = { live: [], last: null }
+
+/** Applies a call as it is now. `extension`: whose calls are shown; `null`: all. */
+export function applyCall({ live, last }: PopCalls, call: Call, extension: string | null): PopCalls {
+  const others = live.filter(({ id }) => id !== call.id)
+  if (call.state !== 'ended' && !isAnsweredElsewhere(call, extension))
+    return { live: [call, ...others].toSorted(newestFirst), last: last?.id === call.id ? null : last }
+  // An older call may still change, when its recording is saved.
+  const isNewer = last === null || last.id === call.id || newestFirst(call, last) <= 0
+  return { live: others, last: isNewer ? call : last }
+}
+
+/** A connection that is new begins with the calls that are up: the others ended meanwhile. */
+export const withoutLive = ({ last }: PopCalls): PopCalls => ({ live: [], last })
+
+const newestFirst = (one: Call, other: Call): number => (other.started_at ?? '').localeCompare(one.started_at ?? '')
+
+function isAnsweredElsewhere(call: Call, extension: string | null): boolean {
+  if (extension === null || call.state !== 'answered' || call.from.extension === extension) return false
+  return (call.handled_by.at(-1) ?? call.answered_by ?? call.to).extension !== extension
+}
+
+/** Returns the other party of a call: who calls, or who is called. */
+export function otherParty(call: Call, extension: string | null): Party {
+  const isFromHere = extension === null ? call.direction === 'outbound' : call.from.extension === extension
+  return isFromHere ? call.to : call.from
+}
+
+/** Returns whether a call rings here: somebody else made it, and nobody has answered. */
+export const isRingingHere = (call: Call, extension: string | null): boolean =>
+  call.state !== 'answered' && call.state !== 'ended' && otherParty(call, extension) === call.from
+
+/** Returns the number of a party as past calls are found by it; `null` if it has none. */
+export const numberOf = ({ e164, number, extension }: Party): string | null => e164 ?? number ?? extension
