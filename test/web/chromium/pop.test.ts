@@ -293,7 +293,7 @@ describe.skipIf(CHROMIUM === undefined)('the pop page, in a browser (needs chrom
     await page.getByLabel('E-mail').fill(EMAIL)
     await page.getByLabel('Password').fill(PASSWORD)
     await page.getByRole('button', { name: 'Log in' }).click()
-    await page.getByRole('heading', { name: 'Live' }).waitFor()
+    await page.getByRole('heading', { name: 'Live', exact: true }).waitFor()
     await page.goto(`${app.url}/#/account`)
     await page.getByLabel('New API token, for').fill('Front desk')
     await page.getByRole('checkbox', { name: 'It is for the pop page alone' }).check()

@@ -42,7 +42,8 @@ export async function request<T>(
       credentials: 'omit',
       cache: 'no-store',
     })
-    if (response.status === 401 && sentWith !== null && accessToken.get() === sentWith)
+    const isAboutToken = response.status === 401 && path !== '/auth/welcome'
+    if (isAboutToken && sentWith !== null && accessToken.get() === sentWith)
       clearToken('Your session has ended. Please log in again.')
     const envelope = await response.json()
     if (response.ok)
