@@ -2,6 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import { createEndpoints } from '../../../src/pbx/endpoints/endpoints.ts'
 import { ANSWER, answerEvent } from '../../../src/pbx/esl/answers.ts'
 import type { EslFrame } from '../../../src/pbx/esl/decoder.ts'
+import { eventFromJson } from '../../../src/pbx/esl/event.ts'
 import { inventoryOf } from '../../../src/pbx/esl/inventory.ts'
 import { createEslTranslator } from '../../../src/pbx/esl/translator/translator.ts'
 import { player } from '../../help/play.ts'
@@ -152,4 +153,22 @@ function beganBefore(offsetUs: number): number {
 
 test.each([0, 1, -1])('a found call began when it began, though the clock of the PBX is off by %d h', (hours) => {
   expect(beganBefore(hours * 3_600_000_000)).toBe(10)
+})
+
+test('a leg that only a list shows is found, though one of its events already waits for its beginning', () => {
+  const endpoints = createEndpoints(PATTERNS)
+  const translator = createEslTranslator(PATTERNS, endpoints)
+  const { play, rest, events } = player()
+  play([{ kind: 'connected', first: true, boot: null, atUs: NOW_US, arrivedUs: NOW_US }])
+  const fields = { 'Event-Name': 'CHANNEL_PROGRESS', 'Unique-ID': 'dialled', 'Call-Direction': 'outbound' }
+  const event = eventFromJson(Buffer.from(JSON.stringify(fields)))
+  play(translator.event({ offset: 0, contentType: '', get: () => '', body: '', event }, NOW_US))
+  const ringing = { ...DIALLED, callstate: 'RINGING' }
+  play(translator.snapshot([list([{ ...PHONE, callstate: 'RINGING' }, ringing])], NOW_US + 70_000))
+  rest(5_000_000)
+  const told = events.map(({ name, body: { data } }) => [name, 'stage' in data ? (data.stage?.target ?? null) : null])
+  expect(told).toEqual([
+    ['call_started', null],
+    ['dial_started', '79035556677'],
+  ])
 })

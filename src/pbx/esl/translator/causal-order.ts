@@ -14,8 +14,8 @@ type CausalOrder<Result> = {
   take(event: EslEvent, arrivedUs: number): Result[]
   /** Releases the events whose prerequisites are met by now, or have timed out; returns their results. */
   release(nowUs: number): Result[]
-  /** Returns the legs of which an event waits. */
-  waiting(): string[]
+  /** Returns the events that wait. */
+  waiting(): EslEvent[]
 }
 
 /** A fact that must be known before an event can be understood, and the time for which the event waits for it. */
@@ -90,6 +90,6 @@ export function createCausalOrder<Result>({ orderOf, handle }: Options<Result>):
       return handleFree(arrivedUs)
     },
     release: handleFree,
-    waiting: () => waiting.map(({ event }) => event.get('Unique-ID')),
+    waiting: () => waiting.map(({ event }) => event),
   }
 }

@@ -89,8 +89,10 @@ export function createEslTranslator(options: EslOptions, endpoints = createEndpo
     created?: ReadonlySet<string>,
   ): Generator<void, Signal[]> {
     const uncertain = latelyHeard(context, arrivedUs)
-    // Events that wait for their turn tell of the beginning of these.
-    const beginning = order.waiting().filter((id) => !context.legs.has(id))
+    // Their beginning is reported, and waits for its turn. Other events may wait for a leg that a list alone shows.
+    const beginning = order
+      .waiting()
+      .flatMap((event) => (event.name === 'CHANNEL_CREATE' ? event.get('Unique-ID') : []))
     const leftOut = new Set([...(created ?? []), ...beginning, ...endedIn(context)])
     const listed = yield* snapshotChannels(context, rows, arrivedUs, leftOut)
     const channels = listed.filter(({ id }) => !uncertain.has(id))
