@@ -8,12 +8,14 @@ import { RECORDINGS, signalsOf } from '../../help/recorded-signals.ts'
 
 /** Longer than any deadline that a fact of the same moment must meet. */
 const PAUSE_US = 500_000
+/** A service that is further behind has lost its connections. */
+const MOST_BEHIND_US = 30_000_000
 /** Waits behind a list, and lives of calls, are longer than a recording that is processed in one go. */
 const REST_US = 60_000_000
 
-/** Plays signals, each of them processed so much later than the one before it, and returns what is told. */
-async function told(signals: readonly Signal[], pauseUs: number): Promise<string[]> {
-  const words: string[] = []
+/** Plays signals, each of them processed so much later than the one before it, and returns what is told of each call. */
+async function told(signals: readonly Signal[], pauseUs: number): Promise<Map<string, string[]>> {
+  const words = new Map<string, string[]>()
   let arrivedUs = 0
   let behindUs = 0
   const nowUs = (): number => arrivedUs + behindUs
@@ -22,7 +24,10 @@ async function told(signals: readonly Signal[], pauseUs: number): Promise<string
     onEvents: (events) => {
       for (const { name, body } of events) {
         const stage = 'stage' in body.data ? body.data.stage : undefined
-        words.push([name, stage?.target, stage?.result, body.data.call.result, body.data.call.hangup?.by].join(' '))
+        const { call } = body.data
+        const line = [name, stage?.target, stage?.result, call.result, call.hangup?.by].join(' ')
+        const key = `${call.pbx_id} ${call.started_at}`
+        words.set(key, [...(words.get(key) ?? []), line])
       }
     },
     onFault: () => expect('a fault').toBe('none'),
@@ -34,12 +39,13 @@ async function told(signals: readonly Signal[], pauseUs: number): Promise<string
     // It was waited for: the service has caught up, and is late again.
     if (signal.arrivedUs - arrivedUs > PAUSE_US) behindUs = 0
     arrivedUs = signal.arrivedUs
-    behindUs += pauseUs
+    behindUs = Math.min(behindUs + pauseUs, MOST_BEHIND_US)
     tracker.apply([signal])
     await tracker.caughtUp()
   }
   arrivedUs += REST_US
   tracker.tick()
+  await tracker.caughtUp()
   await tracker.stop()
   return words
 }
