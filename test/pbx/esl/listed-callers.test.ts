@@ -172,3 +172,60 @@ test('a leg that only a list shows is found, though one of its events already wa
     ['dial_started', '79035556677'],
   ])
 })
+
+test('a phone whose answer only a later list shows hands its caller over: the call goes on', () => {
+  const translator = createEslTranslator(PATTERNS, createEndpoints(PATTERNS))
+  const { play, rest, events } = player()
+  let sequence = 1_000
+  const report = (name: string, fields: Readonly<Record<string, string>>) => {
+    sequence += 1
+    const stamp = NOW_US + sequence * 1_000
+    const all = { 'Event-Name': name, 'Event-Sequence': `${sequence}`, 'Event-Date-Timestamp': `${stamp}`, ...fields }
+    const event = eventFromJson(Buffer.from(JSON.stringify(all)))
+    play(translator.event({ offset: 0, contentType: '', get: () => '', body: '', event }, stamp))
+  }
+  const customer = { ...PHONE, uuid: 'customer', name: 'sofia/external/79161234567@192.0.2.1', cid_num: '79161234567' }
+  const phone = {
+    ...DIALLED,
+    uuid: 'phone',
+    name: 'sofia/internal/1001@192.0.2.2',
+    dest: '1001',
+    call_uuid: 'customer',
+  }
+  const rows = (callstate: string) => [customer, phone].map((row) => ({ ...row, callstate, context: 'public' }))
+  play([{ kind: 'connected', first: true, boot: null, atUs: NOW_US, arrivedUs: NOW_US }])
+  play(translator.snapshot([list(rows('RINGING')), list([])], NOW_US))
+  const pair = list([{ uuid: 'customer', b_uuid: 'phone' }])
+  play(translator.snapshot([list(rows('ACTIVE')), pair], NOW_US + 900_000))
+
+  const second = {
+    'Unique-ID': 'second',
+    'Channel-Name': 'sofia/internal/1001@pbx.example',
+    'Call-Direction': 'inbound',
+  }
+  const target = {
+    'Unique-ID': 'target',
+    'Channel-Name': 'sofia/internal/1002@192.0.2.3',
+    'Call-Direction': 'outbound',
+  }
+  report('CHANNEL_CREATE', { ...second, 'Caller-Caller-ID-Number': '1001', 'Caller-Destination-Number': '1002' })
+  const dialled = { ...target, 'Other-Leg-Unique-ID': 'second', 'Caller-Destination-Number': '1002' }
+  for (const name of ['CHANNEL_CREATE', 'CHANNEL_PROGRESS', 'CHANNEL_ANSWER']) report(name, dialled)
+  report('CHANNEL_BRIDGE', { ...second, 'Bridge-A-Unique-ID': 'second', 'Bridge-B-Unique-ID': 'target' })
+  report('CHANNEL_UNBRIDGE', { ...second, 'Bridge-A-Unique-ID': 'second', 'Bridge-B-Unique-ID': 'target' })
+  report('CHANNEL_HANGUP', { ...second, 'Hangup-Cause': 'NORMAL_CLEARING' })
+  report('CHANNEL_HANGUP', { 'Unique-ID': 'phone', 'Hangup-Cause': 'NORMAL_CLEARING' })
+  report('CHANNEL_BRIDGE', {
+    'Unique-ID': 'customer',
+    'Bridge-A-Unique-ID': 'customer',
+    'Bridge-B-Unique-ID': 'target',
+  })
+  for (const id of ['customer', 'target'])
+    report('CHANNEL_HANGUP', { 'Unique-ID': id, 'Hangup-Cause': 'NORMAL_CLEARING' })
+  rest(5_000_000)
+
+  const ends = events.filter(({ name }) => name === 'call_ended').map(({ body }) => body.data.call)
+  expect(ends).toMatchObject([
+    { direction: 'inbound', handled_by: [{ extension: '1001' }, { extension: '1002' }], transfers: 1 },
+  ])
+})

@@ -6,7 +6,7 @@ import { userOf } from '../address.ts'
 import type { EslFrame } from '../decoder.ts'
 import { type ListRow, listRowsInSteps } from '../list-rows.ts'
 import { isOwn } from './channel-create.ts'
-import { addLeg, type EslContext, noteQueued, partyBehind } from './legs.ts'
+import { addLeg, type EslContext, type Leg, noteQueued, partyBehind } from './legs.ts'
 import { activityIn, activityOfQueue, askersIn, diallersIn, groupIn, groupWords } from './listed-dials.ts'
 
 type Row = Readonly<ListRow>
@@ -55,13 +55,13 @@ export function* snapshotChannels(
   const places = new Map([...legs.keys()].map((id, index) => [id, index]))
   const diallers = diallersIn(legs, bridged, (row) => listedTenant(context, row)?.toLowerCase() ?? null)
   const list = { legs, bridged, pairs: pairsOf(legs), places, diallers, askers: askersIn(legs) }
-  const known = new Set(context.legs.keys())
+  const paired = new Set([...context.legs.values()].flatMap(({ id, peer }) => (peer === null ? [] : id)))
   const channels: SnapshotChannel[] = []
   for (const [id, row] of [...legs].toSorted(([, a], [, b]) => rankOf(a) - rankOf(b))) {
     channels.push({ ...snapshotChannel(context, id, row, list), startedUs: startedUs(row) })
     yield
   }
-  for (const { id } of channels) if (!known.has(id)) notePeer(context, id)
+  for (const { id } of channels) if (!paired.has(id)) notePeer(context, id)
   return channels
 }
 
@@ -221,7 +221,11 @@ function snapshotChannel(context: EslContext, id: string, row: Row, list: List):
   const tenant = listedTenant(context, row)
   noteQueued(context, id)
   context.unfollowed.delete(id)
-  if (!context.legs.has(id)) {
+  const known = context.legs.get(id)
+  // It was answered in a lost connection, which FreeSWITCH's first list did not show yet.
+  if (known !== undefined && peer !== undefined && up && isFoundRinging(known))
+    Object.assign(known, { answered: true, answerSignalled: true, bridged: true, peer })
+  if (known === undefined) {
     const leg = addLeg(context, {
       id,
       virtual,
@@ -276,6 +280,10 @@ function snapshotChannel(context: EslContext, id: string, row: Row, list: List):
     bridge: peer === undefined ? null : id < peer ? `${id} ${peer}` : `${peer} ${id}`,
   }
 }
+
+/** Returns whether an earlier list of this connection showed a leg, and neither list nor event one of its bridges. */
+const isFoundRinging = ({ dialledUnseen, gone, peer, peers }: Leg): boolean =>
+  dialledUnseen && !gone && peer === null && peers.length === 0
 
 /** Returns the application in which a caller is: a queue also while its agent talks with the caller. */
 function activityOf(context: EslContext, id: string, row: Row, list: List): Pick<SnapshotChannel, 'activity'> {
