@@ -87,11 +87,13 @@ const CONNECT = ['connect', 'click-to-call']
 
 describe('what to write into the PBX', () => {
   const local: PbxFields = { ...fields, host: '127.0.0.1', user: 'hookswitch', secret: 'choose-a-long-one' }
+  /** As the guide has it. */
+  const CALLS = 'choose-another-long-one'
   const linesOf = (product: PbxProduct, change: Partial<PbxFields> = {}) =>
-    pbxSetupOf({ ...withProduct(local, product, ''), ...change }).copies[0]?.text.split('\n') ?? []
+    pbxSetupOf({ ...withProduct(local, product, ''), ...change }, CALLS).copies[0]?.text.split('\n') ?? []
 
   test.each(PRODUCT_NAMES)('is for %s what the guide shows', (product) => {
-    for (const { text } of pbxSetupOf(withProduct(local, product, '')).copies)
+    for (const { text } of pbxSetupOf(withProduct(local, product, ''), CALLS).copies)
       for (const line of text.split('\n')) expect(CONNECT).toContain(line)
   })
 
@@ -114,22 +116,28 @@ describe('what to write into the PBX', () => {
   })
 
   test('is for FreePBX in the file that its pages never overwrite', () => {
-    expect(pbxSetupOf(local).copies[0]?.file).toBe('/etc/asterisk/manager_custom.conf')
+    expect(pbxSetupOf(local, CALLS).copies[0]?.file).toBe('/etc/asterisk/manager_custom.conf')
     expect(linesOf('freepbx').slice(0, 3)).toEqual(['[general](+)', 'timestampevents = yes', ''])
   })
 
   test.each(['asterisk', 'freepbx'] as const)(
     'says for %s which user only reads, and reloads after all lines',
     (product) => {
-      const { copies, hint } = pbxSetupOf(withProduct(local, product, ''))
+      const { copies, hint } = pbxSetupOf(withProduct(local, product, ''), CALLS)
       // The user of click to call stands above the hint, and may do more than read.
       expect(hint).toStartWith('The user `hookswitch` can only read.')
       expect(copies.at(-1)?.text).toBe('asterisk -rx "manager reload"')
     },
   )
 
+  test('has a secret of its own for the user who makes calls, the same in the lines and in the parameter', () => {
+    const calls = pbxSetupOf(withProduct(local, 'asterisk', ''), 'f00d').copies[1]
+    expect(calls?.text).toContain('secret = f00d')
+    expect(calls?.before).toContain('`calls=hookswitch-calls:f00d`')
+  })
+
   test('is for FusionPBX no new password, but where to read the one that it has', () => {
-    const { caution, copies } = pbxSetupOf({ ...local, product: 'fusionpbx', protocol: 'esl' })
+    const { caution, copies } = pbxSetupOf({ ...local, product: 'fusionpbx', protocol: 'esl' }, CALLS)
     expect(caution).toContain('Do not change it here')
     expect(copies.map(({ text }) => text.replace(/ .*/, ''))).toEqual(['sudo', 'sudo'])
     expect(JSON.stringify(copies)).not.toContain('choose-a-long-one')

@@ -24,17 +24,20 @@ type PbxSetup = {
 
 /** The fields that the lines depend on; empty ones have their usual values. */
 type Login = { readonly user: string; readonly secret: string; readonly port: string } & {
+  /** The secret of the second user, who makes calls. */
+  readonly callsSecret: string
   readonly isLocal: boolean
   readonly isOverTls: boolean
 }
 
-/** Returns what to do in the configuration of a PBX. */
-export function pbxSetupOf({ product, protocol, host, port, user, secret }: PbxFields): PbxSetup {
+/** Returns what to do in the configuration of a PBX; the user who makes calls gets `callsSecret`. */
+export function pbxSetupOf({ product, protocol, host, port, user, secret }: PbxFields, callsSecret: string): PbxSetup {
   const { port: usualPort, isOverTls } = PBX_PROTOCOLS[protocol]
   return SETUPS[product]({
     user: user.trim() || 'hookswitch',
     // The stored secret is not shown, and must not be replaced by its mask.
     secret: secret === '***' ? '…' : secret,
+    callsSecret,
     port: port.trim() || String(usualPort),
     isLocal: isLocal({ host }),
     isOverTls,
@@ -118,11 +121,11 @@ const userLines = ({ user, secret, isLocal }: Login): string[] =>
   managerUserLines({ name: user, secret, from: isLocal ? '127.0.0.1' : 'ADDRESS' })
 
 /** Click to call is a choice: its user is another one than the user who watches. */
-const callsLines = ({ user, isLocal }: Login): PbxSetup['copies'][number] => ({
-  before: `Only for click to call: a second user, who reads nothing. Add it to the same file, and the parameter \`calls=${user}-calls:another-long-one\` under **User, secret, TLS, account**:`,
+const callsLines = ({ user, callsSecret, isLocal }: Login): PbxSetup['copies'][number] => ({
+  before: `Only for click to call: a second user, who reads nothing. Add it to the same file, and the parameter \`calls=${user}-calls:${callsSecret}\` under **User, secret, TLS, account**:`,
   text: callsUserLines({
     name: `${user}-calls`,
-    secret: 'another-long-one',
+    secret: callsSecret,
     from: isLocal ? '127.0.0.1' : 'ADDRESS',
   }).join('\n'),
   label: 'the lines for click to call',

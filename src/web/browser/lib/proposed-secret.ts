@@ -1,21 +1,24 @@
 import { keep, readKept, removeKept } from './browser-storage.ts'
 
 /**
- * The secret that the form for a new PBX proposes. It may already be in the configuration of a PBX, so it stays the
- * same over reloads and logins until a PBX is stored with it. No other origin can read it.
+ * The secrets that the form for a new PBX proposes: of the user who watches, and of the one who makes calls. They may
+ * already be in the configuration of a PBX, so they stay the same over reloads and logins until a PBX is stored with
+ * them. No other origin can read them.
  */
-const KEY = 'hookswitch.pbx-secret'
+const KEYS = { watching: 'hookswitch.pbx-secret', calls: 'hookswitch.pbx-calls-secret' } as const
 const SECRET_BYTES = 18
 
-/** Returns the proposed secret; makes the first one. */
-export function proposedSecret(): string {
-  const kept = readKept('browser', KEY)
+/** Returns the proposed secret of a user; makes the first one. */
+export function proposedSecret(of: keyof typeof KEYS = 'watching'): string {
+  const kept = readKept('browser', KEYS[of])
   if (kept !== null) return kept
   const bytes = crypto.getRandomValues(new Uint8Array(SECRET_BYTES))
   const secret = [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('')
-  keep('browser', KEY, secret)
+  keep('browser', KEYS[of], secret)
   return secret
 }
 
-/** Forgets the proposed secret: a PBX has been stored. */
-export const forgetProposedSecret = (): void => removeKept('browser', KEY)
+/** Forgets the proposed secrets: a PBX has been stored. */
+export function forgetProposedSecret(): void {
+  for (const key of Object.values(KEYS)) removeKept('browser', key)
+}

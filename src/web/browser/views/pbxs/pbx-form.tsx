@@ -221,7 +221,7 @@ function CommandStep({ product }: Pick<PbxFields, 'product'>) {
 
 function AcceptStep({ fields, onChange, isKnown = false }: StepProps) {
   const { product, protocol } = fields
-  const { intro, caution, copies, hint } = pbxSetupOf(fields)
+  const { intro, caution, copies, hint } = pbxSetupOf(fields, proposedSecret('calls'))
   const { hasOwnSecret } = PBX_PRODUCTS[product]
   const risk = describeSecretRisk(fields)
   return (
