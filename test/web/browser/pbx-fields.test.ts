@@ -131,9 +131,9 @@ describe('what to write into the PBX', () => {
   )
 
   test('has a secret of its own for the user who makes calls, the same in the lines and in the parameter', () => {
-    const calls = pbxSetupOf(withProduct(local, 'asterisk', ''), 'f00d').copies[1]
-    expect(calls?.text).toContain('secret = f00d')
-    expect(calls?.before).toContain('`calls=hookswitch-calls:f00d`')
+    const [, lines, parameter] = pbxSetupOf(withProduct(local, 'asterisk', ''), 'f00d').copies
+    expect(lines?.text).toContain('secret = f00d')
+    expect(parameter?.text).toBe('calls=hookswitch-calls:f00d')
   })
 
   test('is for FusionPBX no new password, but where to read the one that it has', () => {

@@ -62,7 +62,7 @@ const SETUPS: Readonly<Record<PbxProduct, (login: Login) => PbxSetup>> = {
         label: 'the lines for manager_custom.conf',
         file: '/etc/asterisk/manager_custom.conf',
       },
-      callsLines(login),
+      ...callsLines(login),
       RELOAD_ASTERISK,
     ],
     hint: elsewhereHint(login),
@@ -82,7 +82,7 @@ const SETUPS: Readonly<Record<PbxProduct, (login: Login) => PbxSetup>> = {
         label: 'the lines for manager.conf',
         file: '/etc/asterisk/manager.conf',
       },
-      callsLines(login),
+      ...callsLines(login),
       RELOAD_ASTERISK,
     ],
     hint: elsewhereHint(login),
@@ -121,15 +121,22 @@ const userLines = ({ user, secret, isLocal }: Login): string[] =>
   managerUserLines({ name: user, secret, from: isLocal ? '127.0.0.1' : 'ADDRESS' })
 
 /** Click to call is a choice: its user is another one than the user who watches. */
-const callsLines = ({ user, callsSecret, isLocal }: Login): PbxSetup['copies'][number] => ({
-  before: `Only for click to call: a second user, who reads nothing. Add it to the same file, and the parameter \`calls=${user}-calls:${callsSecret}\` under **User, secret, TLS, account**:`,
-  text: callsUserLines({
-    name: `${user}-calls`,
-    secret: callsSecret,
-    from: isLocal ? '127.0.0.1' : 'ADDRESS',
-  }).join('\n'),
-  label: 'the lines for click to call',
-})
+const callsLines = ({ user, callsSecret, isLocal }: Login): PbxSetup['copies'] => {
+  const name = `${user}-calls`
+  const lines = callsUserLines({ name, secret: callsSecret, from: isLocal ? '127.0.0.1' : 'ADDRESS' })
+  return [
+    {
+      before: 'Only for click to call: a second user, who reads nothing. Add it to the same file:',
+      text: lines.join('\n'),
+      label: 'the lines for click to call',
+    },
+    {
+      before: 'And add this parameter under **User, secret, TLS, account**:',
+      text: `calls=${name}:${callsSecret}`,
+      label: 'the parameter for click to call',
+    },
+  ]
+}
 
 const tlsLines = ({ isOverTls, port }: Login): string[] =>
   isOverTls ? ['tlsenable = yes', `tlsbindaddr = 0.0.0.0:${port}`, 'tlscertfile = /etc/asterisk/keys/asterisk.pem'] : []
