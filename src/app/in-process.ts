@@ -146,7 +146,7 @@ const notWatched = (pbxs: PbxList) =>
 
 type Opened = {
   readonly store: Store
-  /** The nodes of the database with their reports; `undefined`: there are none. */
+  /** The nodes of the database with their reports; `undefined` for a store on SQLite. */
   readonly cluster: (Cluster & { readonly statuses: StatusStore }) | undefined
   /** Whether no other process can use the store. */
   readonly isAlone: boolean

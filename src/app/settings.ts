@@ -413,7 +413,7 @@ function hostName(given: string): string {
   throw wrong('--host', `has ${JSON.stringify(given)}: give a host name like hookswitch.internal, without a port`)
 }
 
-/** Returns an origin for `frame-ancestors` of a Content-Security-Policy: nothing else may get into the header. */
+/** Returns an origin for `frame-ancestors` of a Content-Security-Policy, and keeps any other text out of the header. */
 function frameAncestor(given: string): string {
   const origin = /^(https|http):\/\/[^/\\?#@*'"\s;,]+$/i.test(given) && URL.canParse(given) ? new URL(given).origin : ''
   if (/^(https:\/\/[a-z0-9.-]+|http:\/\/localhost)(:\d+)?$/.test(origin)) return origin

@@ -50,8 +50,8 @@ export async function accountSession(auth: AuthService, { request, token, query 
 export const scopeGuard = (auth: AuthService) => scoped('scope-guard', auth, requireSession)
 
 /**
- * Creates the plugin for the few routes that a token for the pop page may use: it adds the same as `guard`. Such a
- * route asks `session.extension` itself whose calls it may show. With any other plugin these tokens are 403.
+ * Creates the plugin for the few routes that a token for the pop page may use: it adds the same as `guard`. Each of
+ * these routes filters its calls by `session.extension`. Any other plugin answers 403 to such a token.
  */
 export const popGuard = (auth: AuthService) =>
   authenticated('pop-guard', auth, async ({ request, token, query }) =>
@@ -127,7 +127,7 @@ export function ofOneAccount(scope: number | null): number {
 }
 
 /**
- * Returns the session of a token with the rights of its user. @throws Fault `unauthenticated` if it has none,
+ * Returns the session of a token with the rights of its user. @throws Fault `unauthenticated` for an unknown token,
  * `forbidden` for a token for the pop page.
  */
 export async function requireSession(auth: AuthService, token: string | undefined): Promise<Session> {
@@ -136,7 +136,7 @@ export async function requireSession(auth: AuthService, token: string | undefine
   return session
 }
 
-/** Returns the session of any token. @throws Fault `unauthenticated` if it has none. */
+/** Returns the session of any token. @throws Fault `unauthenticated` for an unknown token. */
 async function anySession(auth: AuthService, token: string | undefined): Promise<Session> {
   const session = await auth.session(token ?? '')
   if (session === undefined)

@@ -152,7 +152,7 @@ export function createAuthService({
   }
 }
 
-/** Returns the id of an account in any spelling. @throws Fault 404 if there is none. */
+/** Returns the id of an account, whatever the spelling of its name. @throws Fault 404 for an unknown account. */
 async function accountIdOf(accounts: Store['accounts'], name: string): Promise<number> {
   const accountId = await accounts.accountGetId(spellingOf(name, await accounts.accountList()))
   if (accountId === undefined) throw new Fault('not_found', `There is no account ${name}.`)

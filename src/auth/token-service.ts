@@ -7,7 +7,7 @@ import type { NamedToken, NewToken, TokenInfo } from './model.ts'
 import type { Session } from './sessions.ts'
 import { hashOf, newToken, popTokenHash, tokenId } from './token.ts'
 
-/** Checks a new token for what the schema cannot express. */
+/** Checks the rules for new tokens that the schema cannot express. */
 export function tokenRule(body: unknown): FieldError[] {
   if (typeof body !== 'object' || body === null || !('extension' in body)) return []
   const { extension } = body

@@ -12,7 +12,7 @@ const partiesOf = ({ from, to, answered_by: answered, handled_by: handled }: Cal
   ...handled,
 ]
 
-/** Returns the extensions that took part in a call or rang. `stages`: those that are known. */
+/** Returns the extensions that took part in a call or rang. `stages`: the known stages of the call. */
 export const extensionsOf = (call: Call, stages: readonly Stage[]): string[] => [
   ...[...partiesOf(call), ...call.missed_by].flatMap(({ extension }) => extension ?? []),
   ...stages.flatMap(({ kind, target }) => (kind === 'user' && target !== null ? [target] : [])),

@@ -200,7 +200,7 @@ function refuseService({ data, control }: ServiceFlags, holder: string, isLast: 
   )
 }
 
-/** @throws Fault if a service of an earlier version holds the store: that left a file beside it, and has no socket. */
+/** @throws Fault if a service of an earlier version holds the store: such a service left a file, and has no socket. */
 function refuseEarlier(data: string, holder: string): void {
   if (!existsSync(join(data, 'service.json')) || isCommand(holder)) return
   throw new Fault(

@@ -159,7 +159,7 @@ function operation({ method, hooks }: DocumentedRoute, path: string): Json {
   }
 }
 
-/** A token may have fewer rights than its user: what needs one may be refused. */
+/** A token may have fewer rights than its user, so every operation with a token may answer 403. */
 const withForbidden = (response: Json, { security }: Json): Json =>
   security === undefined || response[401] === undefined ? response : { 403: response[401], ...response }
 

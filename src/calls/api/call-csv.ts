@@ -26,10 +26,10 @@ const columns = (): readonly Column[] => {
   return known
 }
 
-/** Returns the line of names: those of columns before the call's own, then the call's. */
+/** Returns the line of column names: the given ones, then the names of the call's fields. */
 export const csvHead = (before: readonly string[]): string => csvLine([...before, ...columns().map(({ name }) => name)])
 
-/** Returns the line of a call, with the cells before its own. */
+/** Returns the line of a call: the given cells, then the cells of its fields. */
 export function csvOf(before: readonly string[], call: Call): string {
   return csvLine([...before, ...columns().map(({ path }) => textOf(path.reduce<unknown>(valueAt, call)))])
 }

@@ -1,8 +1,8 @@
 import type { CallPosition } from '../../store/operations/calls.ts'
 import { type CallSearch, type Calls, findCalls, MAX_EXAMINED } from './call-search.ts'
 
-// The calls of all accounts, for the operator of the machine. An index has those of one account: so the accounts are
-// searched one after the other.
+// The calls of all accounts, for the operator of the machine. The index orders the calls of one account, so the
+// accounts are searched one after the other.
 
 type Query = {
   readonly accountIds: readonly number[]
@@ -22,12 +22,12 @@ const newestFirst = (one: CallPosition, other: CallPosition): number => (isNewer
 export async function findCallsOfAll(calls: Calls, { accountIds, search, after, limit }: Query): Promise<Page> {
   const maxExamined = MAX_EXAMINED / Math.max(1, accountIds.length)
   let newest: FoundCall[] = []
-  /** Below this position an account was not searched: it may have newer calls there than those of the others. */
+  /** The lowest searched position of an account: below it the account may have newer calls than the other accounts. */
   let end: CallPosition | null = null
   for (const accountId of accountIds) {
     const oldestUs = newest[limit]?.savedUs ?? 0
     const needed = { ...search, sinceUs: Math.max(search.sinceUs ?? 0, oldestUs) }
-    // One call more than the page has shows that there is another page.
+    // One call beyond the page shows that a next page exists.
     const query = { accountId, search: needed, after, limit: limit + 1, maxExamined }
     const { found, next } = await findCalls(calls, query)
     newest.push(...found.map(({ savedUs, id }) => ({ savedUs, id, accountId })))

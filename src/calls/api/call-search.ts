@@ -103,11 +103,11 @@ export async function countCalls(calls: CountedCalls, accountId: number, search:
 
 type Counted = Omit<CallCount, 'lacksFacts'>
 
-/** Yields the matching calls of one part of the list after the other, those with the same facts as one. */
+/** Yields the matching calls part by part; calls with the same facts are one row with a count. */
 async function* countedParts(calls: CountedCalls, query: PageQuery): AsyncGenerator<readonly Counted[]> {
   const { accountId, search } = query
   const { number, extension, q, sinceUs, untilUs } = search
-  // The store does not know what these mean.
+  // Only this program knows the meaning of these filters.
   if (number !== undefined || extension !== undefined || q !== undefined) {
     yield* countedRows(calls, query)
     return
@@ -133,7 +133,7 @@ type Part = {
   readonly isEnd: boolean
 }
 
-/** `most`: the most calls that are read, a multiple of PART; without it, all. */
+/** `most`: the highest number of calls to read, a multiple of PART; by default all calls. */
 type PartsQuery = PageQuery & { readonly most?: number }
 
 async function* parts(

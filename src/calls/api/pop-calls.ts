@@ -3,10 +3,10 @@ import { Fault } from '../../lib/fault.ts'
 import type { CallPosition, CallRow, CallStore } from '../../store/operations/calls.ts'
 import { extensionsOf } from '../call-facts.ts'
 
-/** What a token for the pop page reads of past calls: the last ones with a number, not the account's history. */
+/** The past calls that a token for the pop page reads: the last calls with a number, not the account's history. */
 
 const MAX_CALLS = 3
-/** Calls with a number among which those of an extension are looked for. */
+/** The number of latest calls with a number in which the calls of an extension are searched. */
 const MAX_EXAMINED = 200
 /** Records have some kilobytes each. */
 const AT_ONCE = 20

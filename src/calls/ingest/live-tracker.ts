@@ -149,16 +149,16 @@ export function createLiveTracker(state: TrackerState, options: LiveTrackerOptio
 
 /**
  * The clock of the tracker. Deadlines are in arrival time: signals that arrived together stay together, however late
- * they are processed, since a busy machine must not change what is told.
+ * they are processed, since a busy machine must not change the emitted events.
  */
 function createArrivalClock({ nowUs: wallUs, steadyUs }: Pick<LiveTrackerOptions, 'nowUs' | 'steadyUs'>) {
-  /** How long ago the last signal had arrived when it was processed. */
+  /** The delay between the arrival of the last signal and its processing. */
   let behindUs = 0
   let lastUs = Number.NEGATIVE_INFINITY
   const nowUs = (): number => steadyUs() - behindUs
   return {
     nowUs,
-    /** Returns the steady time at which a signal arrived, never before that of an earlier signal or tick. */
+    /** Returns the steady arrival time of a signal, never before the arrival of an earlier signal or tick. */
     of(signal: Signal): number {
       if (signal.kind !== 'tick') {
         const waitedUs = wallUs() - signal.arrivedUs
@@ -170,15 +170,15 @@ function createArrivalClock({ nowUs: wallUs, steadyUs }: Pick<LiveTrackerOptions
   }
 }
 
-/** A signal that seems to have waited longer was not late: the wall clock was changed. */
+/** A longer delay of a signal shows a change of the wall clock, not a late signal. */
 const MAX_BEHIND_US = 60_000_000
-/** A timer that rings later than this shows that the process was not served. */
+/** A longer delay of a timer shows that the process got no processor. */
 const LATE_US = 20_000
 const MAX_AGAIN_MS = 1_000
 
 /**
- * Returns after what time a tick that comes so late is tried, `null` for at once. What the PBX has sent meanwhile is
- * read first: it may hold the fact that is waited for.
+ * Returns the pause before a late tick is tried again, in milliseconds; `null`: no pause. The PBX's events of the
+ * meantime are read first: one of them may be the missing fact.
  */
 function againAfterMs(lateUs: number): number | null {
   return lateUs < LATE_US ? null : Math.min(MAX_AGAIN_MS, Math.ceil(lateUs / 1_000))

@@ -48,8 +48,7 @@ function textAt(data: unknown, path: readonly string[]): string | undefined {
 }
 
 /**
- * Refuses a filter by body where it is not known: if it were ignored, deliveries that it leaves out would be sent
- * again.
+ * Refuses a filter by body on other routes than the list: to ignore the filter would send all deliveries again.
  * @throws Fault 422.
  */
 export function refuseBodyFilter(given: Readonly<Record<string, unknown>> | undefined): void {

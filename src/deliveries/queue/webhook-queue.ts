@@ -23,7 +23,7 @@ import { newPace, type Pace } from './pace.ts'
  * Invariants: a lane has one delivery in flight at most, and the lowest id goes first; lanes with a first attempt are
  * served before lanes that have retries alone; lanes of a kind take turns. In its lane a retry precedes first attempts
  * with a higher id, so that a backlog is sent in the order of its events. Urgent deliveries precede all others, and
- * after them those whose flow goes on: calls that have begun end first.
+ * after them the deliveries whose flow goes on: calls that have begun end first.
  */
 export type WebhookQueue = {
   readonly webhookId: number
@@ -38,9 +38,9 @@ export type WebhookQueue = {
   readonly hasUrgent: boolean
   /** Whether a delivery can be taken: one is queued, and its lane is open. */
   readonly hasReady: boolean
-  /** How many deliveries are between two steps of their flow: they count as in flight for the calls in parallel. */
+  /** The number of deliveries between two steps of their flow, which `parallel` counts as in flight. */
   readonly goingOn: number
-  /** Whether the next step of such a delivery can be taken. */
+  /** Whether a delivery between two steps can be taken. */
   readonly hasGoingOn: boolean
   /** Notes that the flow of a delivery goes on after the step that has just ended. */
   noteGoesOn(delivery: LoadedDelivery): void

@@ -166,7 +166,7 @@ export const FRAPPE: Preset = {
     ...ownedStep({
       name: 'call',
       on: ['call_saved'],
-      // The record that it names may be gone: it is looked for anew.
+      // The named record may be gone: the flow searches it again.
       again: 'contact',
       if: when(['number', 'kept.call == nil', ...CALL], NUMBER),
       url: '/api/resource/CRM%20Call%20Log',
@@ -176,7 +176,7 @@ export const FRAPPE: Preset = {
       keep: { call: '/data/name' },
       result: 'call',
       refused: [USER_REFUSED],
-      // The CRM has a call of this id already: a request whose answer was lost has made it.
+      // The CRM has a call with this id already, made by a request whose answer was lost.
       when: [
         ...LIMITS,
         { status: [409], pointer: '/exc_type', values: ['DuplicateEntryError'], then: 'done' },

@@ -72,11 +72,11 @@ export type NewTokenRecord = {
   readonly atUs: number
 }
 
-/** What an API token may do: all that its user may, but for calls, or what the pop page needs. */
+/** The rights of an API token: the rights of its user without calls, or the reading of the pop page alone. */
 export type TokenRights = {
-  /** Whether calls may be made with it. */
+  /** Whether the token may make calls. */
   readonly calls: boolean
-  /** Whether it is for the pop page: it reads calls and contacts, and nothing else. */
+  /** Whether the token is for the pop page: it reads calls and contacts alone. */
   readonly pop: boolean
   /** The extension whose calls alone a token for the pop page reads; `null`: all calls of the account. */
   readonly extension: string | null
@@ -99,7 +99,7 @@ export type TokenRecord = TokenRights & {
   readonly lastUsedUs: number | null
 }
 
-/** The user of a token, and what it may do. `name`: the name of an API token, `null` of a login. */
+/** The user and the rights of a token. `name`: the name of an API token, `null` for a login. */
 export type UserOfToken = TokenRights & {
   readonly user: UserRecord
   readonly name: string | null

@@ -136,11 +136,11 @@ export type CallScan = Pick<CallFilter, 'sinceUs' | 'untilUs'> & {
   readonly limit: number
 }
 
-/** The calls of a part of a scan that have the same facts, but for those who took part. */
+/** Calls of a part of a scan with the same facts, their parties apart. */
 export type CallCount = Omit<CallFacts, 'who'> & {
   readonly direction: Direction
   readonly count: number
-  /** The ids of missed calls; of others none. */
+  /** The ids of the missed calls; empty for other calls. */
   readonly missedIds: readonly string[]
   /** Nodes of an earlier version have saved the calls, and their records have to be read. */
   readonly lacksFacts: boolean
@@ -177,7 +177,7 @@ export type CallStore = {
   /** Returns the facts of saved calls of an account, all that are there, newest first, at most `limit`. */
   callScan(scan: CallScan): Promise<CallFactsRow[]>
   /**
-   * Counts the same calls as `callScan` returns; `next`: the last of them, `null` if there are none behind them.
+   * Counts the calls that `callScan` would return; `next`: the position of the last one, `null` at the end.
    */
   callCount(scan: CallScan): Promise<{ counts: CallCount[]; next: CallPosition | null }>
   /** Returns these saved calls of an account in the order of the ids; unknown ones are left out. */

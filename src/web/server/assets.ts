@@ -44,7 +44,7 @@ async function withPreloads(page: Asset, assets: ReadonlyMap<string, Asset>): Pr
   const html = new TextDecoder().decode(await page.read())
   const scripts = new Set(pathsIn(html, SCRIPT))
   const own = scripts.size
-  // A set goes on with what is added meanwhile.
+  // The iteration includes scripts that are added meanwhile.
   for (const path of scripts) {
     const bytes = await assets.get(path)?.read()
     for (const imported of pathsIn(new TextDecoder().decode(bytes), IMPORT)) scripts.add(imported)

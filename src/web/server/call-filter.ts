@@ -1,7 +1,7 @@
 import { extensionsOf } from '../../calls/calls.ts'
 import type { Call, CallEventBody, Stage } from '../../events/bodies.ts'
 
-/** Returns whether a stream of calls alone sends a call as it is now. `stages`: those that are known at this moment. */
+/** Returns whether a stream of calls alone sends a call in its present state. `stages`: its known stages. */
 export type CallFilter = (call: Call, stages: readonly Stage[]) => boolean
 
 /**

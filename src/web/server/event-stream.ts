@@ -69,7 +69,7 @@ const STREAM_HEADERS = {
   connection: 'close',
 }
 
-/** `isSent`: the client gets calls alone, those for which it is true. */
+/** `isSent`: the filter of a client that gets calls alone. */
 type Client = { accountId: number; token: string; sink: Sink; isSent: CallFilter | undefined }
 
 type OpenOptions = {
@@ -101,7 +101,7 @@ export function startStreams(options: StreamOptions): Streams {
     heartbeatMs = HEARTBEAT_MS,
   } = options
   const clients = new Set<Client>()
-  /** The accounts of the clients, and of those that get deliveries. */
+  /** The accounts of all clients, and the accounts of clients that get deliveries. */
   let watched: ReadonlySet<number> = new Set()
   let watchedWholly: ReadonlySet<number> = new Set()
   const encoder = new TextEncoder()
@@ -113,7 +113,7 @@ export function startStreams(options: StreamOptions): Streams {
         if (client.accountId === accountId && client.isSent === undefined) client.sink.send(messages)
     },
   })
-  /** Sends a call to the clients that get calls alone. They get few messages: none is gathered. */
+  /** Sends a call to the clients that get calls alone, at once: their messages are few. */
   const sendCall = (accountId: number, call: Call, stages: readonly Stage[]) => {
     let message: Uint8Array | undefined
     for (const client of clients) {

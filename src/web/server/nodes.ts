@@ -75,7 +75,7 @@ async function readNodes({ cluster: { store, statuses, nodeId }, pbxs }: Sources
   })
 }
 
-/** A node that has just taken over a PBX has not stored how it is. */
+/** A node that has just taken over a PBX has not stored the state of the PBX yet. */
 function stateOfPbx(name: string, known: PbxState | undefined): Node['pbx_states'][number] {
   if (known === undefined) return { name, state: 'connecting', since: null, error: null }
   return { name, state: known.state, since: rfc3339(known.sinceUs), error: known.error }

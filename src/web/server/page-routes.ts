@@ -5,7 +5,7 @@ import { type Asset, POP_PATH } from './assets.ts'
 
 /**
  * Only this service's own files: no inline script or style, no other host, no form to elsewhere, and no string that
- * becomes markup or code (Trusted Types without any policy). No frame around a page but those of `ancestors`.
+ * becomes markup or code (Trusted Types without any policy). Only sites of `ancestors` may frame a page.
  */
 const pagePolicy = (ancestors: readonly string[]): string =>
   [
@@ -31,7 +31,7 @@ const ALWAYS = {
   vary: 'accept-encoding',
 } as const
 
-/** Returns the headers about frames. The older one knows no list of sites, so that it is absent where there is one. */
+/** Returns the headers about frames. X-Frame-Options has no list of sites, so a list leaves that header out. */
 const frameHeaders = (ancestors: readonly string[]): Readonly<Record<string, string>> => ({
   'content-security-policy': pagePolicy(ancestors),
   ...(ancestors.length === 0 ? { 'x-frame-options': 'DENY' } : {}),

@@ -11,8 +11,8 @@ export type Sink = {
 
 type SinkOptions = {
   /**
-   * The present state: messages that the reader gets at its own pace, before and between the sent ones. `null` is work
-   * that made none.
+   * The present state: messages that the reader gets at its own pace, before and between the sent ones. `null`: a step
+   * without a message.
    */
   readonly first?: Iterator<{ readonly name: string; readonly data: string } | null>
   /** Called before a part of `first` is made: messages older than the part have to be sent by then. */

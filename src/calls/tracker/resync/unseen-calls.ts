@@ -84,7 +84,7 @@ export function addListed(state: TrackerState, at: At, row: SnapshotChannel, lis
     noteActivity(state, at, channel, row)
     return
   }
-  // A call of which a rung party was seen first began with its caller, before that; what was told of it stays.
+  // The call began with its caller, before the rung party that was seen first; its emitted events stay.
   if (!call.emitted) call.startedUs = earlierOf(known?.startedUs ?? null, startOf(row, at))
   beginWithCaller(call, { ...channel, dialledNumber: row.dialledNumber })
   if (row.up && !row.callee) call.pbxAnswered = true

@@ -60,7 +60,7 @@ export function addChannel(
   return channel
 }
 
-/** Adds a channel to a call that began without its caller, or in which it is another party. */
+/** Adds a channel to a call that began without its caller, as the caller or as a further party. */
 function joinCall(state: TrackerState, signal: At & Begin, channel: Channel, call: Call): void {
   placeInCall(state, channel, call)
   if (signal.unseen === true) noteUnseen(call)

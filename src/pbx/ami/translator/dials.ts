@@ -31,7 +31,7 @@ export function dialBegin(context: AmiContext, frame: AmiFrame, source: string):
     ? { kind: 'virtual', number: null, name: null }
     : context.endpoints.callee(endpoint, { sent, uri, number: known?.number ?? '', display: known?.display ?? '' })
   const place = placeOf(caller, frame)
-  // What a caller dialled who was not seen is not known: the extension that was reached stands for it.
+  // The dialled number of an unseen caller is unknown: the reached extension stands for it.
   const reached = place === '' && caller?.found === true && party.kind === 'extension' ? party.number : null
   const moved = extensionChanged(caller, source, reached ?? place, frame.get('Context'))
   return [

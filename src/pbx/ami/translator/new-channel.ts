@@ -56,12 +56,12 @@ export function newChannel(context: AmiContext, frame: AmiFrame, id: string): Ch
   return [channel, ...calls, ...variables, ...(local ? pairHalves(context, name, id) : [])]
 }
 
-/** Events that a calling channel has while it is in the dialplan: never one that has hung up. */
+/** Events of a calling channel in the dialplan, which a channel that has hung up never has. */
 const IN_DIALPLAN: ReadonlySet<string> = new Set(['NewCallerid', 'Newexten', 'QueueCallerJoin', 'DialBegin'])
 
 /**
  * Returns the signal of a caller whose Newchannel was not seen, by a later event: a number with a line break makes all
- * events tainted until the dialplan has cleaned it. Nothing of that number is told.
+ * events tainted until the dialplan has cleaned it. The number itself is never used.
  */
 export function unseenCaller(context: AmiContext, frame: AmiFrame, id: string): ChannelSignal[] {
   const name = frame.get('Channel')
@@ -81,7 +81,7 @@ export function unseenCaller(context: AmiContext, frame: AmiFrame, id: string): 
 
 /**
  * Reads NewCallerid: the PBX has learned the number or name of a caller from outside, from an analog line, an identity
- * header or a look-up, or the name of an extension. What was known before stays.
+ * header or a look-up, or the name of an extension. A known number or name stays.
  */
 export function newCallerid(context: AmiContext, frame: AmiFrame, id: string): ChannelSignal[] {
   const known = context.channels.get(id)

@@ -46,7 +46,7 @@ type AmiOptions = {
   readonly tenants?: TenantRule | undefined
   /** The names of the dialplan's events that are passed on. */
   readonly custom?: readonly string[] | undefined
-  /** Returns whether as many calls are open as are followed: the channels of further ones are not kept. */
+  /** Returns whether the limit of open calls is reached: channels of further calls are not kept. */
   readonly isFull?: (() => boolean) | undefined
 }
 

@@ -10,8 +10,8 @@ import type { AmiContext } from './channels.ts'
 const RING = '4'
 
 /**
- * Returns the signals of an event if its channel is not followed, `undefined` if it is. The list of channels shows such
- * channels again once there is room.
+ * Returns the signals of an event whose channel is not followed, `undefined` for a followed channel. The next list of
+ * channels shows the channel again once there is room.
  */
 export function ofUnfollowed(context: AmiContext, frame: AmiFrame, id: string): ChannelSignal[] | undefined {
   const { unfollowed, channels } = context

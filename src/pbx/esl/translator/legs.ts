@@ -131,7 +131,7 @@ export type EslContext = {
   count: number
   /** When the event that is being read arrived. */
   nowUs: number
-  /** The PBX's clock at the connection's first list, in microseconds; 0: it is unknown. `null` before that list. */
+  /** The PBX's clock at the connection's first list, in microseconds; 0: unknown clock. `null` before the list. */
   listedUs: number | null
 }
 

@@ -6,8 +6,8 @@ import { isDialledIn, isOfScript, ringsSeveral, wordsOf } from './dial-strings.t
 import type { EslContext } from './legs.ts'
 
 /**
- * What the list of channels shows of dials: the application that each leg executes, with its data. A leg that a `,`
- * rings names its caller; those of `:_:` and of queues do not.
+ * Dials in the list of channels: the application of each leg, with its data. A leg that a `,` rings names its caller;
+ * legs of `:_:` and of queues do not.
  */
 
 type Row = Readonly<ListRow>

@@ -36,7 +36,7 @@ type EslOptions = {
   readonly tenants?: TenantRule | undefined
   /** The subclasses of the dialplan's events that are passed on. */
   readonly custom?: readonly string[] | undefined
-  /** Returns whether as many calls are open as are followed: the legs of further ones are not kept. */
+  /** Returns whether the limit of open calls is reached: legs of further calls are not kept. */
   readonly isFull?: (() => boolean) | undefined
 }
 
@@ -89,7 +89,7 @@ export function createEslTranslator(options: EslOptions, endpoints = createEndpo
     created?: ReadonlySet<string>,
   ): Generator<void, Signal[]> {
     const uncertain = latelyHeard(context, arrivedUs)
-    // Their beginning is reported, and waits for its turn. Other events may wait for a leg that a list alone shows.
+    // The creation of these legs was reported, and waits for its turn. Other events may wait for a leg of a list.
     const beginning = order
       .waiting()
       .flatMap((event) => (event.name === 'CHANNEL_CREATE' ? event.get('Unique-ID') : []))
@@ -102,7 +102,7 @@ export function createEslTranslator(options: EslOptions, endpoints = createEndpo
   return {
     event({ event }, arrivedUs) {
       if (event === undefined) return []
-      // It waits for nothing; what waits for it is released with the next event.
+      // Such an event has no prerequisites; events with this leg as theirs are released with the next event.
       const unfollowed = ofUnfollowed(context, event)
       return unfollowed === undefined ? order.take(event, arrivedUs) : stamped(unfollowed, arrivedUs)
     },

@@ -8,8 +8,8 @@ import type { EslContext } from './legs.ts'
 // that never ends a call fills the memory no further, and pushes out no leg of a call that is followed.
 
 /**
- * Returns the signals of an event if its leg is not followed, `undefined` if it is. The list of channels shows such
- * legs again once there is room.
+ * Returns the signals of an event whose leg is not followed, `undefined` for a followed leg. The next list of channels
+ * shows the leg again once there is room.
  */
 export function ofUnfollowed(context: EslContext, event: EslEvent): ChannelSignal[] | undefined {
   const id = event.get('Unique-ID')

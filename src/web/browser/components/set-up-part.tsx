@@ -12,7 +12,7 @@ type SetUp = Awaited<ReturnType<typeof readSetUp>>
 
 let loaded: SetUp | undefined
 
-/** Reads the file of the views for setting up, which each part of it waits for. */
+/** Loads the script of the views for setting up, for all its parts. */
 export async function loadSetUp(): Promise<SetUp> {
   loaded ??= await readSetUp()
   return loaded

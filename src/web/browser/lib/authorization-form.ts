@@ -99,7 +99,7 @@ export function authorizationOf(form: AuthorizationForm): Stored | null {
   }
 }
 
-/** Writes what a form says, on one line. */
+/** Returns the authorization of a form as one line. */
 export function describeAuthorization({ kind, tokenUrl, url }: AuthorizationForm): string {
   if (kind === 'none') return 'none'
   if (kind === 'oauth2') return `OAuth 2.0${URL.canParse(tokenUrl) ? `, ${new URL(tokenUrl).host}` : ''}`

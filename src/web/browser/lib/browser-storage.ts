@@ -1,6 +1,6 @@
 /**
- * What a browser keeps for a page: `tab` until the tab is closed, `browser` until it is removed. In a frame of another
- * site a browser may refuse to keep anything: then nothing is read, and what is written is lost with the page.
+ * The values that a browser keeps for a page: `tab` until the tab is closed, `browser` until their removal. In a frame
+ * of another site a browser may refuse its storage: then values last as long as the page.
  */
 type Place = 'tab' | 'browser'
 

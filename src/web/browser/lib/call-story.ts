@@ -49,7 +49,7 @@ function belongsTo({ events }: Line, event: EventWithDeliveries): boolean {
   return first.name === 'dial_ended' && result === first.stage?.result && result !== 'answered'
 }
 
-/** Returns whether what has happened since a line keeps an event out of it: who rings after a transfer is new. */
+/** Returns whether an event needs a line of its own: a phone that rings after a transfer does. */
 function isOver({ name }: EventWithDeliveries, since: readonly Line[]): boolean {
   const names = since.flatMap(({ events }) => events[0]?.name ?? [])
   if (name === 'dial_started') return names.some((one) => one === 'dial_answered' || one.includes('transferred'))

@@ -41,7 +41,7 @@ export function describeProgress(delivery: Delivery, webhooks: readonly Webhook[
   return made === 0 || holdOf(url, webhooks) !== null ? when : `${pluralize(made, 'failed attempt')}, ${when}`
 }
 
-/** Writes when the next attempt of a pending delivery is, or what it waits for. */
+/** Returns the time of a pending delivery's next attempt in words, or the reason for the delay. */
 export function describeNext(
   { url, next_attempt_at: next }: Delivery,
   webhooks: readonly Webhook[],

@@ -137,7 +137,7 @@ export function formatTransfer({ by, to }: Transfer): string {
   return `${formatParty(by)} → ${formatParty(to)}`
 }
 
-/** Returns a URL without its user and password, not even a mark that it has them. */
+/** Returns a URL without user and password, and without a mark in their place. */
 export const urlWithoutUser = (url: string): string => shownUrl(url).replace('://***@', '://')
 
 /** Shortens a URL to the part that distinguishes webhooks: host, path and query. */

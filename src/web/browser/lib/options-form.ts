@@ -25,7 +25,7 @@ export type OptionsForm = {
   readonly discovery: boolean
   readonly authorization: AuthorizationForm
   readonly tls: TlsForm
-  /** The options that the form does not show, and the stored ones of those that are sent as they were if unchanged. */
+  /** Stored options that the form does not show, or sends unchanged. */
   readonly others: Pick<WebhookOptions, 'flow' | 'authorization' | 'tls' | 'share_pace'>
 }
 
@@ -97,7 +97,7 @@ export function filterOf({ filter }: Pick<OptionsForm, 'filter'>): EventFilter |
 const mutable = (filter: EventFilter | null): NonNullable<NewWebhookOptions['filter']> | null =>
   filter === null ? null : Object.fromEntries(Object.entries(filter).map(([key, values]) => [key, [...(values ?? [])]]))
 
-/** Returns what a part of the form describes; exactly what is stored if it was not changed. */
+/** Returns the options of a part of the form; the stored options for an unchanged part. */
 function changed<Form, Option>(
   form: Form,
   stored: Option,

@@ -30,7 +30,7 @@ type Login = { readonly user: string; readonly secret: string; readonly port: st
   readonly isOverTls: boolean
 }
 
-/** Returns what to do in the configuration of a PBX; the user who makes calls gets `callsSecret`. */
+/** Returns the lines and commands for the configuration of a PBX. `callsSecret`: of the user who makes calls. */
 export function pbxSetupOf({ product, protocol, host, port, user, secret }: PbxFields, callsSecret: string): PbxSetup {
   const { port: usualPort, isOverTls } = PBX_PROTOCOLS[protocol]
   return SETUPS[product]({

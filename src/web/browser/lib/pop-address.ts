@@ -4,8 +4,8 @@ import { observable } from './observable.ts'
 import { accessToken, useToken } from './session.ts'
 
 /**
- * The address of the pop page: `/pop?extension=101&pbx=office#token=hks_…&call=+4930123456`. No request has what is
- * behind `#`, and it is taken out of the address at once, so that it is neither seen nor copied.
+ * The address of the pop page: `/pop?extension=101&pbx=office#token=hks_…&call=+4930123456`. No request has the
+ * fragment, and it is removed from the address at once, so that nobody sees or copies the token.
  */
 
 /** The token of a link, for a reload of this tab. Elsewhere than the token of a log-in, which has more rights. */
@@ -14,10 +14,10 @@ const KEY = 'hookswitch.pop'
 const query = new URLSearchParams(location.search)
 const asked = query.get('extension')?.trim() ?? ''
 
-/** The PBX of the extension, if several have it. */
+/** The PBX of the extension, if several PBXs have that extension. */
 export const popPbx: string = query.get('pbx') ?? ''
 
-/** The extension whose calls are shown; `null`: all calls; `undefined`: it has to be asked for. */
+/** The extension whose calls are shown; `null`: all calls; `undefined`: the page asks for an extension. */
 export const popExtension = observable<string | null | undefined>(undefined)
 
 /** A number of a link, which is shown with a button; `null` without one. */
@@ -30,7 +30,7 @@ export function watchPopAddress(): void {
   takeFragment()
   setExtension()
   addEventListener('hashchange', takeFragment)
-  // Whoever logs in instead of using a link has all rights: then all calls would be too many.
+  // A log-in, unlike a link, may read all calls of the account: the page asks for one extension.
   accessToken.subscribe(() => {
     if (accessToken.get() === null) removeKept('tab', KEY)
     setExtension()

@@ -10,7 +10,7 @@ export type PopCalls = {
 
 export const NO_CALLS: PopCalls = { live: [], last: null }
 
-/** Applies a call as it is now. `extension`: whose calls are shown; `null`: all. */
+/** Applies the present state of a call. `extension`: the extension whose calls are shown; `null`: all calls. */
 export function applyCall({ live, last }: PopCalls, call: Call, extension: string | null): PopCalls {
   const others = live.filter(({ id }) => id !== call.id)
   if (call.state !== 'ended' && !isAnsweredElsewhere(call, extension))
@@ -20,7 +20,7 @@ export function applyCall({ live, last }: PopCalls, call: Call, extension: strin
   return { live: others, last: isNewer ? call : last }
 }
 
-/** A connection that is new begins with the calls that are up: the others ended meanwhile. */
+/** Keeps the calls that a new connection begins with: all other calls ended meanwhile. */
 export const withoutLive = ({ last }: PopCalls): PopCalls => ({ live: [], last })
 
 const newestFirst = (one: Call, other: Call): number => (other.started_at ?? '').localeCompare(one.started_at ?? '')
@@ -40,5 +40,5 @@ export function otherParty(call: Call, extension: string | null): Party {
 export const isRingingHere = (call: Call, extension: string | null): boolean =>
   call.state !== 'answered' && call.state !== 'ended' && otherParty(call, extension) === call.from
 
-/** Returns the number of a party as past calls are found by it; `null` if it has none. */
+/** Returns the number of a party for the search of past calls; `null` for a party without a number. */
 export const numberOf = ({ e164, number, extension }: Party): string | null => e164 ?? number ?? extension

@@ -11,7 +11,7 @@ import { keepReading, readMessages } from './stream-reader.ts'
 
 export const popCalls = observable<PopCalls>(NO_CALLS)
 
-/** Whether the page is live; a text is the reason why it is not, for people. */
+/** Whether the page is live; a text is the reason for people why the page is not live. */
 export const popState = observable<'connecting' | 'up' | { readonly problem: string }>('connecting')
 
 /** Whether calls can be made with this token. */
@@ -89,7 +89,7 @@ async function readCalls(extension: string | null, signal: AbortSignal): Promise
     // The server sends what its schemas declare.
     const call: Call = JSON.parse(data)
     popCalls.update((calls) => applyCall(calls, call, extension))
-    // The notice has the name: it waits for the look-up, and by then the call may be over.
+    // The notice waits for the look-up of the name; the call may have ended by then.
     void lookUpContact(otherParty(call, extension)).then(() => {
       const now = popCalls.get().live.find(({ id }) => id === call.id)
       if (now === undefined) closeNotice(call.id)

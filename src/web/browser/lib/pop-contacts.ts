@@ -2,17 +2,17 @@ import { request, withQuery } from './api.ts'
 import { observable } from './observable.ts'
 import type { Contact, Party } from './resources.ts'
 
-/** The contacts of the pop page. The first events of a call do not wait long for the look-up: then it is asked for. */
+/** The contacts of the pop page. The first event of a call may lack its contact: then the page asks for the contact. */
 
 type Contacts = ReadonlyMap<string, Contact | null>
 
-/** A page that is open for weeks begins anew with so many. */
+/** The limit of contacts, for a page that is open for weeks. */
 const MAX_CONTACTS = 500
 
-/** By number; `null`: there is none, or the answer is awaited. */
+/** The contacts by number; `null`: no contact, or a look-up in flight. */
 export const popContacts = observable<Contacts>(new Map())
 
-/** Returns a party with its contact, as far as it is known. */
+/** Returns a party with its contact, if a contact is known. */
 export function withContact(party: Party, contacts: Contacts): Party {
   const number = outsideNumber(party)
   return number === null ? party : { ...party, contact: contacts.get(number) ?? null }

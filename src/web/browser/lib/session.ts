@@ -22,7 +22,7 @@ export function logInWith(token: string, stay: boolean): void {
   useToken(token)
 }
 
-/** Uses this token in this page alone: nothing keeps it. */
+/** Uses a token in this page alone, without storing it. */
 export function useToken(token: string): void {
   loginNotice.set(null)
   accessToken.set(token)

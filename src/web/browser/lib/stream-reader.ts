@@ -1,4 +1,4 @@
-/** Reads `GET /stream` for as long as a page wants it. */
+/** Reads `GET /stream` until the page stops the reading. */
 
 const RETRY_MIN_MS = 500
 const RETRY_MAX_MS = 15_000
@@ -21,7 +21,7 @@ export async function keepReading(
   }
 }
 
-/** Feeds the texts of a stream to `decode` until it ends. `silent` aborts a stream that says nothing for long. */
+/** Passes the texts of a stream to `decode` until its end. `silent` aborts a stream without a text for long. */
 export async function readMessages(
   body: ReadableStream<Uint8Array<ArrayBuffer>>,
   silent: AbortController,

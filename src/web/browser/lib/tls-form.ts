@@ -18,7 +18,7 @@ export const tlsFormOf = (stored: Stored | null): TlsForm => ({
 
 const textOf = (text: string): string | null => (text.trim() === '' ? null : text)
 
-/** Returns the certificates that a form describes; `null`: none. */
+/** Returns the certificates of a form; `null` for an empty form. */
 export function tlsOf(form: TlsForm): Stored | null {
   const certificate = textOf(form.certificate)
   const key = textOf(form.key)
@@ -26,7 +26,7 @@ export function tlsOf(form: TlsForm): Stored | null {
   return certificate === null && key === null && ca === null ? null : { certificate, key, ca }
 }
 
-/** Writes what a form says, on one line. */
+/** Returns the certificates of a form as one line. */
 export function describeTls({ certificate, ca }: TlsForm): string {
   const parts = [certificate.trim() === '' ? [] : ['client certificate'], ca.trim() === '' ? [] : ['own authority']]
   return parts.flat().join(', ') || 'the usual authorities'

@@ -81,7 +81,7 @@ export function findWebhookErrors(form: WebhookForm, storedUrl: string | null): 
   return storedUrl === null || storedUrl === url ? errors : [...errors, ...findLostSecrets(form.options)]
 }
 
-/** Secrets are kept for an address: a new one has none. */
+/** Secrets belong to an address: a new address has no secrets. */
 function findLostSecrets({ headers, tls, authorization }: OptionsForm): FieldError[] {
   const { kind, clientSecret } = authorization
   const isWhole = (lines: OptionsForm['headers']) => lines.every(({ name, value }) => name === '' || value !== '')

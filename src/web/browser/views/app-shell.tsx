@@ -99,7 +99,7 @@ export function AppShell() {
   const place = view === WEBHOOKS ? null : route.id
   const isFirst = useRef(true)
   useEffect(() => {
-    // Read before somebody opens it, and after what everybody waits for.
+    // Loaded before somebody opens a view for setting up, and after the first view of the page.
     if (state === 'up') void loadSetUp().catch(() => undefined)
   }, [state])
   useLayoutEffect(() => {

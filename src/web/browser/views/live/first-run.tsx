@@ -32,7 +32,7 @@ export function FirstRun({ now }: { now: Overview }) {
           Welcome{firstName === '' ? '' : ', '}
           <bdi>{firstName}</bdi>
         </h1>
-        <p class="tells">Three steps, some 10 minutes. This list goes away by itself.</p>
+        <p class="explanation">Three steps, some 10 minutes. This list goes away by itself.</p>
       </header>
       <div class="columns detail">
         <div class="steps">

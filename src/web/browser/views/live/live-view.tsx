@@ -273,7 +273,7 @@ function ToCallBack({ missed }: { missed: CallPage | null }) {
 
 const MAX_CALLERS = 5
 
-/** Returns the newest missed call of each number, with how often it has called. Each call without a number is one. */
+/** Returns the newest missed call of each number, with the number of its calls. Calls without a number stay single. */
 function byCaller(calls: readonly CallItem[]): (readonly [CallItem, number])[] {
   const groups = Map.groupBy(calls, ({ from, id }) => from.number ?? id)
   return [...groups.values()].flatMap((group) => (group[0] === undefined ? [] : [[group[0], group.length] as const]))

@@ -37,7 +37,7 @@ export function ConnectView() {
     <div class="view">
       <header class="head">
         <h1>Connect a PBX</h1>
-        <p class="tells">
+        <p class="explanation">
           One step after the other, some 3 minutes. Nothing of the PBX is controlled: Hookswitch only reads.
         </p>
       </header>
@@ -55,7 +55,7 @@ function firstFields(): PbxFields {
   return withProductOf(newPbxFields(proposedSecret()), currentRoute.get().query.product)
 }
 
-/** Returns the fields for the product that an address names; the same fields if they are for it, or it names none. */
+/** Returns the fields for the product in an address; the same fields for the same product or an address without one. */
 function withProductOf(fields: PbxFields, product: string | undefined): PbxFields {
   const chosen = PRODUCT_NAMES.find((name) => name === product)
   return chosen === undefined || chosen === fields.product ? fields : withProduct(fields, chosen, proposedSecret())

@@ -170,7 +170,7 @@ type PartProps<T> = {
   title: string
   /** Shown while the lists are being read. */
   isFirst?: boolean
-  /** Whether it is the only list: the tab is its heading then. */
+  /** Whether this list is the only one: the tab is its heading then. */
   isAlone: boolean
   items: readonly T[] | null
   columns: readonly Column<T>[]
@@ -343,7 +343,7 @@ const phoneColumns = (hasPbxs: boolean): Column<Phone>[] => [
   },
   { name: 'Devices', width: 80, isEnd: true, cell: ({ contacts }) => contacts },
   ...pbxColumn<Phone>(hasPbxs),
-  // What a phone does now, such as talking, has no time of its own.
+  // The present activity of a phone, such as a conversation, has no time of its own.
   sinceColumn<Phone>('State since'),
   {
     name: 'Call',

@@ -16,7 +16,7 @@ import { PopDial } from './pop-dial.tsx'
 
 type PopCallCardProps = { call: Call; extension: string | null; isOver?: boolean }
 
-/** Shows one call: who it is, with a link to the contact, what happens in it, and the last calls with that number. */
+/** Shows one call: the other party with a link to the contact, the state, and the last calls with the number. */
 export function PopCallCard({ call, extension, isOver = false }: PopCallCardProps) {
   const given = otherParty(call, extension)
   const party = withContact(given, useObservable(popContacts))
@@ -64,7 +64,7 @@ function Progress({ call, extension }: { call: Call; extension: string | null })
   const isTalk = call.state === 'answered'
   const since = isTalk ? call.answered_at : call.started_at
   const described = describeLiveCall(call, [], undefined)
-  // Of a call that rings here only the call is known, not where else it rings: a queue's caller waits there.
+  // The stream of one extension does not show the other phones that ring: a queue's caller is waiting.
   const { tone, text } = isTalk || extension === null ? described : ({ tone: 'ring', text: 'rings' } as const)
   return (
     <>
@@ -92,7 +92,7 @@ function Outcome({ call }: { call: Call }) {
   )
 }
 
-/** Shows how a call ended, or with whom it goes on elsewhere. */
+/** Shows the end of a call, or the party that goes on with it elsewhere. */
 function OutcomeState({ call }: { call: Call }) {
   const { tone, text } = call.state === 'ended' ? describeOutcome(call) : describeLiveCall(call, [], undefined)
   const isByName = call.state === 'ended' && call.result === 'answered' && text !== 'answered'
@@ -123,7 +123,7 @@ function HangUp({ call }: { call: Call }) {
   )
 }
 
-/** Shows the last three calls with a number; nothing without one. */
+/** Shows the last three calls with a number; empty without a number. */
 function LastCalls({ call: { id }, number }: { call: Call; number: string | null }) {
   const [calls, setCalls] = useState<readonly CallItem[] | null>(null)
   useEffect(() => {

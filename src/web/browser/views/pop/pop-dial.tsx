@@ -5,7 +5,7 @@ import { popPbx } from '../../lib/pop-address.ts'
 
 type PopDialProps = { number: string; name: string | null; extension: string | null }
 
-/** Calls a number from the extension when its button is pressed; asks for the extension if it is not known. */
+/** Shows a button that calls a number from the extension, or a field for an unknown extension. */
 export function PopDial({ number, name, extension }: PopDialProps) {
   const [from, setFrom] = useState(extension ?? rememberedForm().from)
   const [said, setSaid] = useState<{ readonly isError: boolean; readonly text: string } | null>(null)

@@ -56,7 +56,7 @@ export function PopView({ extension }: { extension: string | null }) {
   )
 }
 
-/** The title of a window says who calls, also when another one is before it. */
+/** Shows the caller in the title of the window, for a window behind another one. */
 function useTitle(caller: string | null): void {
   useEffect(() => {
     document.title = caller === null ? TITLE : `${caller} calls`

@@ -91,7 +91,7 @@ export function AddWebhook({ onClose }: { onClose: () => void }) {
 
 type ChatProps = { form: WebhookForm; onChange: (form: WebhookForm) => void }
 
-/** Shows which chat it is, since each wants another body. */
+/** Shows the choice of a chat, since each chat has a body of its own. */
 function ChatChoice({ form, onChange }: ChatProps) {
   const { options } = form
   return (

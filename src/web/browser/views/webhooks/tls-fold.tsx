@@ -5,7 +5,7 @@ import { describeTls, type TlsForm } from '../../lib/tls-form.ts'
 
 type Props = {
   form: TlsForm
-  /** Whether a key is stored: it is kept while its field is empty. */
+  /** Whether a key is stored: an empty field keeps the stored key. */
   hasKey: boolean
   errors: readonly FieldError[]
   onChange: (form: TlsForm) => void

@@ -125,7 +125,7 @@ function DrawerForm({ form, webhook, onRemove, onClose }: DrawerFormProps) {
                 <Requests
                   form={value}
                   url={webhook.url}
-                  // Changes in this form are not lost. Without a new reading saving keeps those of the other form.
+                  // A changed form is not read again; saving keeps the stored options of the other form.
                   onSaved={() => (form.isChanged ? undefined : void form.reload())}
                 />
               }

@@ -27,7 +27,7 @@ type FieldsProps = {
   readonly form: WebhookForm
   readonly errors: readonly FieldError[]
   readonly isMqtt: boolean
-  /** What a name and an address may look like. */
+  /** Examples of a name and an address. */
   readonly examples?: { readonly name: string; readonly url: string }
   /** The part that is shown instead of a body, where a flow makes the requests. */
   readonly requests?: VNode
