@@ -102,7 +102,7 @@ export function createEslTranslator(options: EslOptions, endpoints = createEndpo
   return {
     event({ event }, arrivedUs) {
       if (event === undefined) return []
-      // Such an event has no prerequisites; events with this leg as theirs are released with the next event.
+      // It has no prerequisites; events that wait for its leg are released with the next event.
       const unfollowed = ofUnfollowed(context, event)
       return unfollowed === undefined ? order.take(event, arrivedUs) : stamped(unfollowed, arrivedUs)
     },
