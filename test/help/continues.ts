@@ -48,4 +48,9 @@ export const CONTINUES: Readonly<Record<string, string>> = {
   'gap-click-other-busy': 'gap-click-other-busy-2',
   'gap-consultation-ends': 'gap-consultation-ends-2',
   'gap-page': 'gap-page-2',
+  'gap-mobile-busy': 'gap-mobile-busy-2',
+  'gap-group-declined': 'gap-group-declined-2',
+  'gap-out-transferred': 'gap-out-transferred-2',
+  'gap-queue-then-attended': 'gap-queue-then-attended-2',
+  'gap-consulted-queue': 'gap-consulted-queue-2',
 }

@@ -5,7 +5,16 @@ import { endUnseen } from '../rules/channels.ts'
 import { expectLink, joinUnseenTransfer } from '../rules/linked-calls.ts'
 import { isOver, mayBecomeOne } from '../rules/merges.ts'
 import { markLeft, talkedWith } from '../state/conversations.ts'
-import { callByLinkedId, callOf, channelOf, heardBy, legsOf, markChanged, stageOf } from '../state/registry.ts'
+import {
+  callByLinkedId,
+  callOf,
+  channelOf,
+  channelsOf,
+  heardBy,
+  legsOf,
+  markChanged,
+  stageOf,
+} from '../state/registry.ts'
 import { type Call, type Channel, isUp, isVirtual, type TrackerState } from '../state/state.ts'
 import { noteUnseen } from '../state/unseen.ts'
 import type { Listing } from './listing.ts'
@@ -99,7 +108,14 @@ const isListed = (one: Channel): boolean => isUp(one) && one.missingUs === null
 function hasLostTalkers(state: TrackerState, channel: Channel): boolean {
   const beside = channel.bridge === null ? [] : (state.bridges.get(channel.bridge) ?? [])
   const isAlone = !beside.flatMap((id) => channelOf(state, id) ?? []).some(isListed)
-  return isAlone && talkedWith(state, channel).some(isListed)
+  return isAlone && [...talkedWith(state, channel), ...answeredUnseen(state, channel)].some(isListed)
+}
+
+/** Returns the parties that were found to have answered a caller: that they talked was not seen. */
+function answeredUnseen(state: TrackerState, caller: Channel): Channel[] {
+  const call = callOf(state, caller)
+  if (call === undefined) return []
+  return channelsOf(state, call).filter(({ dial }) => dial?.source === caller.id && dial.foundAnswered)
 }
 
 /**

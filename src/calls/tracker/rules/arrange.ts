@@ -199,12 +199,24 @@ function queueAt(call: Call, stage: Stage, chain: readonly Dialler[], rang: Time
   )
 }
 
-/** One who waits on the line answers at the moment of the dial, with which the queue lets its caller go. */
-const isOpenTo = ({ stageId, leftUs, answeredUs }: QueueState, stage: Stage, { from }: Times): boolean =>
-  stageId !== stage.id && [leftUs, answeredUs].every((us) => us === null || isOpenUntil(us, stage, from.us))
+/** Returns whether a visit was open when a stage began: its caller had not left, and nobody had answered. */
+const isOpenTo = (visit: QueueState, stage: Stage, { from }: Times): boolean =>
+  visit.stageId !== stage.id &&
+  [visit.leftUs, visit.answeredUs].every((us) => us === null || us > from.us || isMoment(visit, us, stage, from.us))
 
-const isOpenUntil = (us: number, { answeredUs }: Stage, fromUs: number): boolean =>
-  us > fromUs || (us === fromUs && answeredUs === fromUs)
+/**
+ * One who waits on the line answers at the moment of the dial, with which the queue lets its caller go. A list that
+ * shows who answered also shows who rings for the queue still.
+ */
+const isMoment = (
+  { answeredUs: queueUs }: QueueState,
+  us: number,
+  { answeredUs, startedUs }: Stage,
+  fromUs: number,
+): boolean =>
+  (us === fromUs && answeredUs === fromUs) || (us === queueUs && startedUs === null && us > fromUs - SAME_LIST_US)
+
+const SAME_LIST_US = 100_000
 
 /** That a channel is in a queue may be reported after the first of its dials. */
 const isItsDial = ({ joinedUs }: QueueState, { from, until }: Times): boolean =>

@@ -122,6 +122,8 @@ function hadGivenUp(state: TrackerState, stage: Stage, legs: readonly Channel[])
     undefined,
   )
   if (caller === undefined || !caller.hungUpItself || caller.goneUs === null || last === undefined) return false
+  // When it stopped ringing was not seen: that was before the caller gave up.
+  if (last.end?.unseen === true) return false
   const said = legResult(state, last)
   const isDoubtful = said === null || said === 'cancelled' || said === 'unavailable' || hasGivenUp(last)
   return overUsOf(last) >= caller.goneUs - (isDoubtful ? SAME_MOMENT_US : 0)

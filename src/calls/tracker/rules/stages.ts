@@ -142,7 +142,7 @@ export function noteAnswer(
   { leg, enteredUs }: { leg: Channel; enteredUs: number },
 ): void {
   enterConversation(stage, enteredUs)
-  noteQueueAnswer(call, stageOf(call, stage.parentId), stage.answeredUs)
+  noteQueueAnswer(call, stageOf(call, stage.parentId), stage.answeredUs ?? enteredUs)
   if (stage.own) {
     noteAgentAnswered(call, leg)
     return

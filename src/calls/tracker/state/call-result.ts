@@ -99,7 +99,9 @@ export function hangupOf(state: TrackerState, call: Call): Hangup {
   if (call.lost !== null) return { cause: call.lost, code: null, by: 'unknown' }
   if (call.mergedInto !== null) return { cause: 'normal', code: null, by: 'system' }
   const result = resultOf(state, call)
-  const codes = (last?.legs ?? []).map((id) => channelOf(state, id)?.end?.code ?? null)
+  // Phones that lost to the one that answered have a cause of their own.
+  const talked = call.stages.findLast((stage) => stage.answered && stage.legs.length > 0)
+  const codes = ((talked ?? last)?.legs ?? []).map((id) => channelOf(state, id)?.end?.code ?? null)
   const code = root?.end?.code ?? codes.findLast((one) => one !== null) ?? null
   const hungUpBy = stayedAlone(state, call, root) ? null : call.hungUpBy
   const by = hungUpBy ?? (root?.hungUpItself ? 'caller' : 'system')

@@ -96,10 +96,18 @@ function queuePayload(call: Call): CallView['queue'] {
   const stage = stageOf(call, queue.stageId)
   const untilUs = queue.answeredUs ?? queue.leftUs ?? stage?.endedUs ?? null
   // A list showed the caller in the queue, or answered: since when is unknown.
-  const isUnseen = stage?.startedUs === null || (stage?.result === 'answered' && stage.answeredUs === null)
+  const isUnseen = stage?.startedUs === null || isAnsweredUnseen(call, queue.stageId)
   const sinceUs = isUnseen ? null : queue.joinedUs
   return { name: queue.name, position: queue.position, wait_duration: between(sinceUs, untilUs) }
 }
+
+/** Returns whether a list showed that a member of a queue or group had answered. */
+const isAnsweredUnseen = (call: Call, parentId: string): boolean =>
+  call.stages.some(
+    ({ id, parentId: around, answered, answeredUs, result }) =>
+      (id === parentId && result === 'answered' && answeredUs === null) ||
+      (around === parentId && ((answered && answeredUs === null) || isAnsweredUnseen(call, id))),
+  )
 
 /** Returns a stage for a body. */
 export function stagePayload(stage: Stage): StageView {

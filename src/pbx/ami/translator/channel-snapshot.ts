@@ -57,11 +57,18 @@ export function* snapshotChannels(
     const pair = pairOf(headerOf(same, 'Channel'), halves)
     const source = diallers.get(id) ?? null
     const facts = { ...pair, ...answered.get(id), ...rungAllIn(same), ...followed.get(id), ...paged.get(id) }
-    channels.push({ ...channel, source, ...facts })
+    const listed: SnapshotChannel = { ...channel, source, ...facts }
+    noteWhoRings(context.channels.get(id), listed)
+    channels.push(listed)
     yield
   }
-  return withAgents(context, channels, byId)
+  return withAgents(context, channels.toSorted(byCreation), byId)
 }
+
+/** Orders listed channels as Asterisk made them: by the count in their ids (`1795946446.19415`), if they have one. */
+const byCreation = (one: SnapshotChannel, other: SnapshotChannel): number => countIn(one.id) - countIn(other.id)
+
+const countIn = (id: string): number => Number(/\.(\d{1,15})$/.exec(id)?.[1] ?? 0)
 
 type Paged = Partial<Pick<SnapshotChannel, 'callee' | 'source' | 'dialledNumber' | 'paged' | 'place' | 'group'>>
 
@@ -381,6 +388,11 @@ function listedEndpoint({ endpoints }: AmiContext, party: ListedParty): Endpoint
   const isNamedByNumber = isShortNumber(bareName(endpoint)) || isShortNumber(number)
   if (callee && !isNamedByNumber) return endpoints.named(endpoint, number)
   return endpoints.caller(endpoint, { number, display: originated ? '' : display, context: '' })
+}
+
+/** Notes whose Dial or Queue rings a listed channel: the event that began it may not have been seen. */
+function noteWhoRings(known: KnownChannel | undefined, { up, source }: SnapshotChannel): void {
+  if (known?.found === true && !up && source !== null) known.rungBy = source
 }
 
 /** Notes the running Dial of a listed channel: which of its targets got a channel so far was not seen. */
