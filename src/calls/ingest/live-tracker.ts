@@ -29,6 +29,8 @@ type LiveTrackerOptions = {
   readonly onFault: () => void
   /** Resolves when there is room for further events of a snapshot; `undefined` if there is. */
   readonly room?: () => Promise<void> | undefined
+  /** Returns whether signals of the PBX are about to come: some of what it has sent is not read yet. */
+  readonly isBehind?: (() => boolean) | undefined
   readonly log: Log
   readonly nowUs: NowUs
   readonly steadyUs: () => number
@@ -38,7 +40,7 @@ type LiveTrackerOptions = {
 const FAULT_LOG_MS = 5_000
 
 export function createLiveTracker(state: TrackerState, options: LiveTrackerOptions): LiveTracker {
-  const { pbx, onEvents, onFault, room = () => undefined, log } = options
+  const { pbx, onEvents, onFault, room = () => undefined, isBehind = () => false, log } = options
   const arrivals = createArrivalClock(options)
   const waiting: Signal[] = []
   let catchingUp: Promise<void> | undefined
@@ -60,12 +62,15 @@ export function createLiveTracker(state: TrackerState, options: LiveTrackerOptio
   function schedule(tickAtUs: number | null): void {
     clearTimeout(tickTimer)
     if (tickAtUs === null || stopped) return
-    const ring = (): void => {
-      const againMs = againAfterMs(arrivals.nowUs() - tickAtUs)
-      if (againMs === null) tick()
-      else tickTimer = setTimeout(tick, againMs)
-    }
-    tickTimer = setTimeout(ring, Math.max(1, Math.ceil((tickAtUs - arrivals.nowUs()) / 1_000)))
+    tickTimer = setTimeout(ring, Math.max(1, Math.ceil((tickAtUs - arrivals.nowUs()) / 1_000)), tickAtUs, 0)
+  }
+
+  /** Ticks, unless what the PBX has sent is read first: one of its events may be the missing fact. */
+  function ring(tickAtUs: number, triedMs: number): void {
+    const lateMs = triedMs === 0 ? againAfterMs(arrivals.nowUs() - tickAtUs) : null
+    const pauseMs = isBehind() ? BEHIND_PAUSE_MS : lateMs
+    if (pauseMs === null || triedMs >= MAX_AGAIN_MS) tick()
+    else tickTimer = setTimeout(ring, pauseMs, tickAtUs, triedMs + pauseMs)
   }
 
   function note(events: readonly CallEvent[], signal: Signal): void {
@@ -149,7 +154,8 @@ export function createLiveTracker(state: TrackerState, options: LiveTrackerOptio
 
 /**
  * The clock of the tracker. Deadlines are in arrival time: signals that arrived together stay together, however late
- * they are processed, since a busy machine must not change the emitted events.
+ * they are processed, since a busy machine must not change the emitted events. A signal that was read late, by the
+ * PBX's stamp, counts as arrived when it was sent: the next one of the same moment is read even later.
  */
 function createArrivalClock({ nowUs: wallUs, steadyUs }: Pick<LiveTrackerOptions, 'nowUs' | 'steadyUs'>) {
   /** The delay between the arrival of the last signal and its processing. */
@@ -160,26 +166,34 @@ function createArrivalClock({ nowUs: wallUs, steadyUs }: Pick<LiveTrackerOptions
     nowUs,
     /** Returns the steady arrival time of a signal, never before the arrival of an earlier signal or tick. */
     of(signal: Signal): number {
-      if (signal.kind !== 'tick') {
-        const waitedUs = wallUs() - signal.arrivedUs
-        behindUs = waitedUs > 0 && waitedUs <= MAX_BEHIND_US ? waitedUs : 0
+      if (signal.kind === 'tick') {
+        lastUs = Math.max(lastUs, nowUs())
+        return lastUs
       }
-      lastUs = Math.max(lastUs, nowUs())
+      const waitedUs = wallUs() - signal.arrivedUs
+      behindUs = waitedUs > 0 && waitedUs <= MAX_BEHIND_US ? waitedUs : 0
+      lastUs = Math.max(lastUs, nowUs() - readLateUs(signal))
       return lastUs
     },
   }
 }
 
+/** Returns how late a signal was read, by the PBX's stamp: 0 if it was in time. */
+function readLateUs({ atUs, arrivedUs }: Signal): number {
+  const lateUs = arrivedUs - atUs
+  return lateUs > LATE_READ_US && lateUs <= MAX_BEHIND_US ? lateUs : 0
+}
+
+/** More than a network and an idle machine take. */
+const LATE_READ_US = 100_000
 /** A longer delay of a signal shows a change of the wall clock, not a late signal. */
 const MAX_BEHIND_US = 60_000_000
 /** A longer delay of a timer shows that the process got no processor. */
 const LATE_US = 20_000
 const MAX_AGAIN_MS = 1_000
+const BEHIND_PAUSE_MS = 10
 
-/**
- * Returns the pause before a late tick is tried again, in milliseconds; `null`: no pause. The PBX's events of the
- * meantime are read first: one of them may be the missing fact.
- */
+/** Returns the pause before a late tick is tried again, in milliseconds; `null`: no pause. */
 function againAfterMs(lateUs: number): number | null {
   return lateUs < LATE_US ? null : Math.min(MAX_AGAIN_MS, Math.ceil(lateUs / 1_000))
 }

@@ -6,11 +6,12 @@ import type { Endpoints } from '../endpoints/endpoints.ts'
 import type { PbxSource } from '../source/pbx-url.ts'
 import { createEnding, type Ending } from './ending.ts'
 import { type ConnectionParts, createFrameReader, type FrameReader, type PbxCounts } from './frame-reader.ts'
-import { createInbox, type Intake, SLICE } from './inbox.ts'
+import { createInbox, type Inbox, type Intake, SLICE } from './inbox.ts'
 import { type InboxEntry, type SnapshotEntry, translate } from './inbox-entry.ts'
 import { createInventoryRefresh } from './inventory-refresh.ts'
 import { watchLiveness } from './liveness.ts'
 import type { Dialect, PbxRun, SessionEnd, StateFeed } from './protocol.ts'
+import { createReleaseTimer, RELEASE_MS } from './release-timer.ts'
 import { createResync } from './resync.ts'
 import { openSocket } from './socket.ts'
 import { createStateRefresh } from './state-refresh.ts'
@@ -71,6 +72,8 @@ export type PbxSession = {
   readonly ended: Promise<SessionEnd>
   /** Requests a snapshot: the known state is in doubt. */
   resync(): void
+  /** Returns whether bytes of the PBX wait to be decoded, or events to be processed. */
+  isBehind(): boolean
   /** Ends the connection, with a reason for people. */
   stop(reason: string): void
 }
@@ -86,9 +89,6 @@ type Connection<Frame> = ConnectionParts<Frame> & {
 
 /** The objects of a frame that waits: the places of its headers, the view of its bytes, its entry. */
 const ENTRY_BYTES = 1_024
-
-/** How often the translator releases delayed events if no other event arrives. */
-const RELEASE_MS = 50
 
 /** Connects to a PBX and follows it until the connection is over. */
 function startSession<Frame>(dialect: Dialect<Frame>, options: SessionOptions<Frame>): PbxSession {
@@ -123,6 +123,7 @@ function startSession<Frame>(dialect: Dialect<Frame>, options: SessionOptions<Fr
   return {
     ended: run({ ...shared, options, reader, stage: 'connecting', isTranslating: false }),
     resync: () => void resync.request(),
+    isBehind: () => isBehind(shared.inbox, reader),
     stop(reason) {
       reader.stop()
       endAfterReading('stopped', reason)
@@ -130,10 +131,18 @@ function startSession<Frame>(dialect: Dialect<Frame>, options: SessionOptions<Fr
   }
 }
 
+const isBehind = (inbox: Pick<Inbox<unknown>, 'size'>, reader: FrameReader): boolean =>
+  reader.isBehind() || inbox.size() > 0
+
 async function run<Frame>(connection: Connection<Frame>): Promise<SessionEnd> {
   const { protocol, inbox, ending, options, reader } = connection
   void ending.ended.then(({ kind }) => close(connection, kind))
-  const releasing = setInterval(() => releaseKept(connection, options.nowUs()), RELEASE_MS)
+  const releaseTimer = createReleaseTimer({
+    isBehind: () => isBehind(inbox, reader),
+    release: () => releaseKept(connection, options.nowUs()),
+    nowMs: () => performance.now(),
+  })
+  const releasing = setInterval(releaseTimer, RELEASE_MS)
   const liveness = watchLiveness({
     idleMs: protocol.idleMs,
     silentMs: () => (connection.stage === 'up' ? reader.silentMs() : 0),

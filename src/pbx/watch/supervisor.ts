@@ -58,6 +58,8 @@ export type Supervisor = {
   reconnect(): void
   /** Requests a snapshot. */
   resync(): void
+  /** Returns whether some of what the PBX has sent is not processed yet. */
+  isBehind(): boolean
   /** Counts a signal that was skipped because the tracker failed at it, and requests a snapshot. */
   fault(): void
   stop(): Promise<void>
@@ -121,6 +123,7 @@ export function startSupervisor(options: SupervisorOptions): Supervisor {
     }),
     reconnect: () => session?.stop('events were missed; reconnecting'),
     resync: () => session?.resync(),
+    isBehind: () => session?.isBehind() === true,
     fault() {
       counts.faults += 1
       session?.resync()

@@ -101,6 +101,7 @@ export async function startWatchedPbx(source: PbxSource, options: WatchOptions):
     onMissed: () => supervisor?.reconnect(),
     onRoom: () => supervisor?.resync(),
     onFault: () => supervisor?.fault(),
+    isBehind: () => supervisor?.isBehind() === true,
     clock,
     ...(nowUs && { nowUs }),
     log,

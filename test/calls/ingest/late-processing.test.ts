@@ -13,8 +13,15 @@ const MOST_BEHIND_US = 30_000_000
 /** Waits behind a list, and lives of calls, are longer than a recording that is processed in one go. */
 const REST_US = 60_000_000
 
-/** Plays signals, each of them processed so much later than the one before it, and returns what is told of each call. */
-async function told(signals: readonly Signal[], pauseUs: number): Promise<Map<string, string[]>> {
+type Pace = {
+  /** Each signal is processed so much later than the one before it. */
+  readonly pauseUs: number
+  /** It was read that late, too: only the PBX's stamp shows when it was sent. */
+  readonly isReadLate?: boolean
+}
+
+/** Plays signals at a pace, and returns what is told of each call. */
+async function told(signals: readonly Signal[], { pauseUs, isReadLate = false }: Pace): Promise<Map<string, string[]>> {
   const words = new Map<string, string[]>()
   let arrivedUs = 0
   let behindUs = 0
@@ -40,7 +47,7 @@ async function told(signals: readonly Signal[], pauseUs: number): Promise<Map<st
     if (signal.arrivedUs - arrivedUs > PAUSE_US) behindUs = 0
     arrivedUs = signal.arrivedUs
     behindUs = Math.min(behindUs + pauseUs, MOST_BEHIND_US)
-    tracker.apply([signal])
+    tracker.apply([isReadLate ? { ...signal, arrivedUs: nowUs() } : signal])
     await tracker.caughtUp()
   }
   arrivedUs += REST_US
@@ -54,5 +61,10 @@ const SOME = RECORDINGS.filter((_, index) => index % 12 === 0)
 
 test.each(SOME)('%s: what arrived together is told alike, however late it is processed', async (recording) => {
   const signals = signalsOf(recording)
-  expect(await told(signals, PAUSE_US)).toEqual(await told(signals, 0))
+  expect(await told(signals, { pauseUs: PAUSE_US })).toEqual(await told(signals, { pauseUs: 0 }))
+})
+
+test.each(SOME)('%s: what the PBX sent together is told alike, however late it is read', async (recording) => {
+  const signals = signalsOf(recording)
+  expect(await told(signals, { pauseUs: PAUSE_US, isReadLate: true })).toEqual(await told(signals, { pauseUs: 0 }))
 })
