@@ -57,7 +57,8 @@ export function createSnapshotRequest(
         inbox.push(entry)
       },
     })
-    if (entry !== undefined && reply.kind === 'rows')
+    if (entry === undefined) return reply.kind
+    if (reply.kind === 'rows')
       Object.assign(entry, {
         rows: reply.rows,
         uncertain: reply.uncertain,

@@ -22,7 +22,7 @@ export type Inbox<Entry> = {
    * inbox is paused: what is waited for then arrives behind the entries.
    */
   room(): Promise<void> | undefined
-  /** Stops giving out entries until `resume`. */
+  /** Stops giving out entries until as many `resume`: who waits for a list does not end the wait for another one. */
   pause(): void
   resume(): void
   size(): number
@@ -133,13 +133,13 @@ export function createInbox<Entry>(options: Options<Entry>): Inbox<Entry> {
   const queue = createBoundedQueue({ isSheddable, intake, maxBytes, entryBytes })
   /** Called when few entries wait. */
   let waiters: (() => void)[] = []
-  let isPaused = false
+  let pauses = 0
   let isStopped = false
   let isScheduled = false
   let isAsked = false
   let receiver: ((slice: readonly Entry[]) => void) | undefined
 
-  const hasRoom = (): boolean => !isAsked || isPaused || isStopped || queue.bytes() < aheadBytes
+  const hasRoom = (): boolean => !isAsked || pauses > 0 || isStopped || queue.bytes() < aheadBytes
   function releaseWaiters(): void {
     if (!hasRoom()) return
     const released = waiters
@@ -151,7 +151,7 @@ export function createInbox<Entry>(options: Options<Entry>): Inbox<Entry> {
     releaseWaiters()
     return taken
   }
-  const hasSomething = (): boolean => isStopped || (!isPaused && queue.size() > 0)
+  const hasSomething = (): boolean => isStopped || (pauses === 0 && queue.size() > 0)
   function schedule(): void {
     if (isScheduled || receiver === undefined || !hasSomething()) return
     isScheduled = true
@@ -177,11 +177,11 @@ export function createInbox<Entry>(options: Options<Entry>): Inbox<Entry> {
     },
     room: () => (hasRoom() ? undefined : new Promise((resolve) => void waiters.push(resolve))),
     pause() {
-      isPaused = true
+      pauses += 1
       releaseWaiters()
     },
     resume() {
-      isPaused = false
+      pauses = Math.max(0, pauses - 1)
       schedule()
     },
     size: queue.size,

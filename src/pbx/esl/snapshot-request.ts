@@ -22,11 +22,13 @@ export function createSnapshotRequest(
     const place = isFirst ? inbox.unshift : inbox.push
     isFirst = false
     const entry: SnapshotEntry<EslFrame> = { rows: undefined, arrivedUs: nowUs() }
+    let isPaused = false
     const [clock, ...lists] = await Promise.all([
       commands.send('api strmicroepoch'),
       commands.send('api show channels as json', () => {
         // Events that arrive while the second list is awaited are later than the snapshot.
         inbox.pause()
+        isPaused = true
         place(entry)
       }),
       commands.send('api show calls as json'),
@@ -38,7 +40,7 @@ export function createSnapshotRequest(
       entry.rows = [...rows, ...shown, clock].filter((row) => row !== undefined)
       entry.created = createdIn(inbox.waiting(), createdBy)
     }
-    inbox.resume()
+    if (isPaused) inbox.resume()
     return isComplete
   }
 }

@@ -47,6 +47,19 @@ describe('the inbox', () => {
     expect(handled).toEqual([0, 1])
   })
 
+  test('hands out nothing before all pauses are over', async () => {
+    const { inbox, push, handled, runAll } = inboxOf(10)
+    inbox.pause()
+    inbox.pause()
+    push(1)
+    inbox.resume()
+    await runAll()
+    expect(handled).toEqual([])
+    inbox.resume()
+    await runAll()
+    expect(handled).toEqual([1])
+  })
+
   test('when full it drops sheddable entries, once until it was empty, then new ones, and counts them', async () => {
     const { inbox, push, handled, runAll } = inboxOf(10)
     expect(upTo(30).filter(push)).toEqual(upTo(15))

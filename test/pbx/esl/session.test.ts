@@ -87,6 +87,32 @@ describe('a FreeSWITCH is watched', () => {
     expect(watched.entries.slice(0, 2)).toMatchObject([{ kind: 'connected' }, { kind: 'list' }])
   })
 
+  test('a list that is awaited while the configuration is given up is not lost', async () => {
+    const asked = Promise.withResolvers<void>()
+    const { promise: released, resolve: release } = Promise.withResolvers<void>()
+    let lists = 0
+    // The second half of the second list, and all that follows it, comes later.
+    let isHeld = false
+    const server = kept(
+      startScripted({
+        greeting: GREETING,
+        answer(block, send) {
+          if (block.startsWith('api show channels')) lists += 1
+          isHeld ||= lists === 2 && block.startsWith('api show calls')
+          const answer = block.startsWith('api') ? response('{"row_count":0}') : reply('+OK')
+          if (!isHeld) return send(answer)
+          asked.resolve()
+          void released.then(() => send(answer))
+        },
+      }),
+    )
+    const pbx = kept(watchPbx(url(server.port), { inventoryMs: 50, snapshotAgainMs: 1 }))
+    await asked.promise
+    await until('the configuration is given up', () => pbx.states.some(({ kind }) => kind === 'connected'))
+    release()
+    await until('both lists', () => pbx.entries.filter(({ kind }) => kind === 'list').length >= 2)
+  })
+
   test('a lost connection is made again, and the channels are requested, twice', async () => {
     const files = [fixture('reconnect-1.esl'), fixture('reconnect-2.esl')]
     const again = Promise.withResolvers<void>()
