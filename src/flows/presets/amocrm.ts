@@ -66,8 +66,10 @@ export const AMOCRM: Preset = {
       refused: [USER_REFUSED],
       when: [
         ...LIMITS,
-        // The number has no card: see the next step.
+        // The number has no card: see the next step. The documentation shows no code; users of amoCRM's SDK report the
+        // title and HTTP 400 (amocrm/amocrm-api-php, issue 52).
         { pointer: '/errors/0/status', values: ['263'], then: 'done' },
+        { pointer: '/errors/0/title', values: ['Entity not found'], then: 'done' },
         { pointer: '/errors/0', then: 'fail' },
         FINAL,
       ],

@@ -159,13 +159,13 @@ export const ODOO: Preset = {
     {
       name: 'version',
       title: 'Version',
-      help: 'The version of Odoo: 17 and 18 also need the id of the user of the key',
+      help: 'The version of Odoo: 18 and earlier also need the id of the user of the key',
       type: 'choice',
       required: false,
       default: 'json2',
       choices: [
         { value: 'json2', title: '19 and later' },
-        { value: 'rpc', title: '17 and 18' },
+        { value: 'rpc', title: '18 and earlier' },
       ],
     },
     secretKey('key', 'API key', 'Preferences → Account security → New API key'),
@@ -180,7 +180,7 @@ export const ODOO: Preset = {
     {
       name: 'uid',
       title: 'Id of the user of the key',
-      help: 'Only for 17 and 18: the number in the URL of the user under Settings → Users',
+      help: 'Only for 18 and earlier: the number in the URL of the user under Settings → Users',
       type: 'text',
       required: false,
       default: null,
@@ -439,7 +439,7 @@ export const ODOO: Preset = {
     body: '{"jsonrpc":"2.0","method":"call","id":1,"params":{"service":"common","method":"version","args":[]}}',
     explanation: `{%- assign major = answer.result.server_version_info[0] -%}{%- assign version = answer.result.server_version -%}
 {%- if parameters.version == "json2" and status == 404 -%}
-{%- if major < 19 -%}the version is wrong: this is Odoo {{ version }}, so choose "17 and 18", and give the id of the user of the key
+{%- if major < 19 -%}the version is wrong: this is Odoo {{ version }}, so choose "18 and earlier", and give the id of the user of the key
 {%- elsif major >= 19 -%}the database is wrong: this Odoo {{ version }} has none with the name {{ parameters.database }}. It is written in lower and upper case as in Odoo
 {%- endif -%}{%- endif -%}`,
     source: RPC,
@@ -474,6 +474,6 @@ export const ODOO: Preset = {
   // Earlier versions lack `/json/2`, an unknown database has no page at all, and `/jsonrpc` answers 200 to everything.
   advice: {
     200: 'compare the database, the id of the user, the key and the URL with the guide',
-    404: 'the version, the database or the URL is wrong: Odoo 17 and 18 need the version rpc, the database is named in lower and upper case as in Odoo, and the URL has no path',
+    404: 'the version, the database or the URL is wrong: Odoo 18 and earlier need the version rpc, the database is named in lower and upper case as in Odoo, and the URL has no path',
   },
 }

@@ -20,6 +20,7 @@ const LIMITS: readonly Rule[] = [
 /** Pipedrive documents no error for an unknown user, and 403 for one whom the token may not make an owner. */
 const USER_REFUSED = { status: [400, 403, 404, 422], pointer: '/error', mark: '/error' }
 const FINAL: Rule = { status: [400, 402, 404, 409, 410, 422], then: 'fail' }
+/** Pipedrive takes the token in this header for each version of its API. */
 const HEADERS = { 'x-api-token': '{{ parameters.token }}' }
 const OUTCOME = `{%- case data.call.result -%}{%- when "answered" -%}connected{%- when "busy" -%}busy{%- when "voicemail" -%}left_voicemail{%- else -%}{%- if data.call.hangup.cause == "invalid_number" -%}wrong_number{%- else -%}no_answer{%- endif -%}{%- endcase -%}`
 const TIME = 'local_time: "UTC", "%Y-%m-%d %H:%M:%S"'
@@ -112,7 +113,12 @@ export const PIPEDRIVE: Preset = {
   // The smallest plan allows 20 requests in 2 seconds.
   maxPerSecond: 10,
   events: ['call_ended', 'recording_saved'],
-  sources: [`${DOCS}/CallLogs`, `${DOCS}/Persons`, 'https://pipedrive.readme.io/docs/core-api-concepts-rate-limiting'],
+  sources: [
+    `${DOCS}/CallLogs`,
+    `${DOCS}/Persons`,
+    'https://pipedrive.readme.io/docs/core-api-concepts-authentication',
+    'https://pipedrive.readme.io/docs/core-api-concepts-rate-limiting',
+  ],
   lookup: {
     method: 'GET',
     url: '/api/v2/persons/search?fields=phone&exact_match=true&limit=1&term={{ number }}',

@@ -3,6 +3,7 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { allowListOf } from '../../../src/app/settings.ts'
 import guide from '../../../src/docs/presets.md' with { type: 'text' }
+import type { CallEvent } from '../../../src/events/bodies.ts'
 import { exampleTexts } from '../../../src/events/samples.ts'
 import { allPresets, presetByName, setPresetsOfFiles } from '../../../src/flows/presets/catalog.ts'
 import { flowOf } from '../../../src/flows/setup/flow-option.ts'
@@ -44,6 +45,18 @@ async function load(files: Readonly<Record<string, string>>) {
     trial: { templates: TEMPLATES, samples: exampleTexts() },
   })
   return { names: [...digests.keys()], leftOut }
+}
+
+/** Numbers that a caller over the internet can send, to end the quotes or brackets around his number. */
+const HOSTILE_NUMBERS = ["x' or phone <> '", "x') or (t.rowid:>:'0", "'", 'a(b', 'a\\']
+
+/** Returns the events of an answered call from a number. */
+function fromNumber(number: string): CallEvent[] {
+  return situationOf('asterisk/a-inbound-answered').events.map((event) => {
+    const { call } = event.body.data
+    const data = { ...event.body.data, call: { ...call, from: { ...call.from, number, e164: null } } }
+    return { ...event, body: { ...event.body, data } as CallEvent['body'] }
+  })
 }
 
 describe('the example of the guide', () => {
@@ -94,6 +107,22 @@ describe('the example of the guide', () => {
     const { events } = situationOf('asterisk/f4-endpoints-with-at')
     await runPreset({ preset, parameters: { ...stub.parameters }, webhookUrl: stub.url, events })
     expect([stub.refusals, stub.calls().map(({ number }) => number)]).toEqual([[], ['15551230001', 'carrier']])
+    stub.stop()
+  })
+
+  test.each(HOSTILE_NUMBERS)('searches the number %j as a value, and keeps the call with it', async (number) => {
+    await load({ 'dolibarr.json': EXAMPLE })
+    const preset = presetByName('dolibarr')
+    if (preset === undefined) throw new Error('the preset is missing')
+    const stub = startDolibarr()
+    const events = fromNumber(number)
+    const { failures } = await runPreset({
+      preset,
+      parameters: { ...stub.parameters },
+      webhookUrl: stub.url,
+      events,
+    })
+    expect([stub.refusals, failures, stub.calls().map((call) => call.number)]).toEqual([[], [], [number]])
     stub.stop()
   })
 
@@ -159,9 +188,55 @@ describe('the example with a log-in by challenge', () => {
       expectCalls(stub, situation)
       expect(stub.contacts()).toEqual([...new Set(stub.calls().map(({ number }) => number))])
       // A lost answer is met in the same session, unless it was one of the log-in.
-      expect(stub.logins()).toBeLessThanOrEqual(stub.calls().length + (lost % 6 === 1 ? 1 : 0))
+      const isLogin = new URLSearchParams(stub.requests[lost]?.text).get('operation') === 'login'
+      expect(stub.logins()).toBeLessThanOrEqual(stub.calls().length + (isLogin ? 1 : 0))
       if (lost >= attempts) break
     }
+  })
+
+  test.each(HOSTILE_NUMBERS)('searches the number %j as a value, and keeps the call with it', async (number) => {
+    const preset = await loaded()
+    using stub = startStub()
+    const parameters = { ...stub.parameters, callback: true }
+    const { failures } = await runPreset({ preset, parameters, webhookUrl: stub.url, events: fromNumber(number) })
+    expect([stub.refusals, failures, stub.contacts()]).toEqual([[], [], [number]])
+  })
+
+  const MISSED = 'asterisk/c-inbound-no-answer'
+  test.each([
+    ['is open for the owner', MISSED, true, ['Not Started 19x5']],
+    ['is completed when the number was spoken to', `${MISSED}+a-inbound-answered`, true, ['Completed 19x5']],
+    ['is not made without the parameter', `${MISSED}+a-inbound-answered`, false, []],
+  ])('the task for a missed call %s, once, also when an answer is lost', async (_, recordings, callback, tasks) => {
+    const preset = await loaded()
+    const { events } = situationOf(recordings)
+    for (let lost = -1; ; lost += 1) {
+      using stub = startStub()
+      const { attempts, failures } = await runPreset({
+        preset,
+        parameters: { ...stub.parameters, callback, users: { 101: '19x5' } },
+        webhookUrl: stub.url,
+        events,
+        killedAfter: new Set(lost < 0 ? [] : [lost]),
+      })
+      expect([stub.refusals, failures]).toEqual([[], []])
+      expect(stub.tasks().map(({ status, user }) => `${status} ${user}`)).toEqual(tasks)
+      if (lost >= attempts) break
+    }
+  })
+
+  test('a user without the right to make tasks costs no call', async () => {
+    const preset = await loaded()
+    using stub = startStub()
+    stub.failWith(({ text }) =>
+      new URLSearchParams(text).get('elementType') === 'Calendar'
+        ? { status: 200, body: { success: false, error: { code: 'ACCESS_DENIED' } } }
+        : undefined,
+    )
+    const { events } = situationOf(MISSED)
+    const parameters = { ...stub.parameters, callback: true }
+    const { failures } = await runPreset({ preset, parameters, webhookUrl: stub.url, events })
+    expect([stub.refusals, failures, stub.calls().length, stub.tasks()]).toEqual([[], [], 1, []])
   })
 
   test('logs in once more when the session has ended, or another call has replaced the challenge', async () => {

@@ -9,9 +9,15 @@ const USERS = ['19x5', '19x6', '19x7', '19x1']
 const result = (value: unknown): CrmAnswer => ({ status: 200, body: { success: true, result: value } })
 const fault = (code: string): CrmAnswer => ({ status: 200, body: { success: false, error: { code } } })
 
+const CONTACTS = /^select id from Contacts where phone = '[^'\\]*'( or \w+ = '[^'\\]*')* order by id limit 1;$/
+const TASK_OF_CALL = /^select id from Calendar where description like '%([\w-]+)%' order by id limit 1;$/
+const OPEN_TASKS =
+  /^select id from Calendar where taskstatus = 'Not Started' and description like '%(Number: [^'\\]*, call: )%' order by id limit 3;$/
+
 export function startVtigerOwn() {
   const contacts: string[] = ['']
   const events: unknown[] = []
+  const tasks: unknown[] = []
   let challenge = ''
   let logins = 0
   const sessions = new Set<string>()
@@ -33,6 +39,7 @@ export function startVtigerOwn() {
     if (!sessions.has(given.get('sessionName') ?? '')) return fault('INVALID_SESSIONID')
     if (operation === 'query') return found(given.get('query') ?? '')
     if (operation === 'create') return created(given.get('elementType'), JSON.parse(given.get('element') ?? 'null'))
+    if (operation === 'revise') return revised(JSON.parse(given.get('element') ?? 'null'))
     return refused(400, operation)
   })
 
@@ -42,7 +49,18 @@ export function startVtigerOwn() {
       const index = events.findIndex((one) => String(at(one, 'description')).includes(call[1] ?? ''))
       return result(index < 0 ? [] : [{ id: `9x${index + 1}` }])
     }
-    if (!/^select id from Contacts where phone = /.test(query)) return refused(400, query)
+    const task = TASK_OF_CALL.exec(query)?.[1] ?? OPEN_TASKS.exec(query)?.[1]
+    if (task !== undefined) {
+      const ids = tasks.flatMap((one, index) =>
+        String(at(one, 'description')).includes(task) &&
+        (TASK_OF_CALL.test(query) || at(one, 'taskstatus') === 'Not Started')
+          ? [{ id: `18x${index + 1}` }]
+          : [],
+      )
+      return result(ids.slice(0, 3))
+    }
+    // Another query is that of a number which ends its own quotes.
+    if (!CONTACTS.test(query)) return refused(400, query)
     const wanted = [...query.matchAll(/ = '([^']*)'/g)].map(([, number = '']) => number)
     const index = contacts.findIndex((number) => wanted.includes(number))
     return result(index < 0 ? [] : [{ id: `4x${index + 1}` }])
@@ -51,8 +69,21 @@ export function startVtigerOwn() {
   function created(type: string | null, element: unknown): CrmAnswer {
     if (!USERS.some((user) => user === at(element, 'assigned_user_id'))) return refused(400, element)
     if (type === 'Contacts') return result({ id: `4x${contacts.push(String(at(element, 'phone')))}` })
+    if (type === 'Calendar') {
+      if (at(element, 'taskstatus') !== 'Not Started' || typeof at(element, 'due_date') !== 'string')
+        return fault('MANDATORY_FIELDS_MISSING')
+      return result({ id: `18x${tasks.push(element)}` })
+    }
     if (type !== 'Events' || at(element, 'activitytype') !== 'Call') return refused(400, element)
     return result({ id: `9x${events.push(element)}` })
+  }
+
+  function revised(element: unknown): CrmAnswer {
+    const index = Number(String(at(element, 'id')).slice('18x'.length)) - 1
+    const task = tasks[index]
+    if (task === undefined) return fault('RECORD_NOT_FOUND')
+    tasks[index] = Object.assign({}, task, element)
+    return result(tasks[index])
   }
 
   const stub: CrmStub = {
@@ -85,6 +116,13 @@ export function startVtigerOwn() {
     logins: () => logins,
     /** A contact without a number is there from the beginning. */
     contacts: (): readonly string[] => contacts.slice(1),
+    tasks: () =>
+      tasks.map((one) => ({
+        status: at(one, 'taskstatus'),
+        user: at(one, 'assigned_user_id'),
+        subject: at(one, 'subject'),
+        contact: at(one, 'contact_id'),
+      })),
     endSessions: () => sessions.clear(),
   }
 }
