@@ -97,7 +97,7 @@ export const ESPOCRM: Preset = {
       url: '/api/v1/Contact',
       headers: HEADERS,
       body: (user) =>
-        `${NUMBER}${user}${UNLESS_INACTIVE}{"lastName":"{% if outside.name and outside.name != number %}{{ caller | ${ALLOWED} }} {% endif %}{{ number }}","phoneNumber":{{ number }},"assignedUserId":{{ user }}}`,
+        `${NUMBER}${user}${UNLESS_INACTIVE}{"lastName":"{% if outside.name and outside.name != number %}{{ caller | ${ALLOWED} }} {% endif %}{{ number | ${ALLOWED} }}","phoneNumber":{{ number }},"assignedUserId":{{ user }}}`,
       keep: { contact: '/id' },
       // EspoCRM refuses duplicate names: this name has the number, so the existing contact is the one of a repeated
       // request.

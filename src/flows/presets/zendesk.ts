@@ -39,6 +39,9 @@ const BEGAN = `{%- capture began %}
 Began: {{ data.call.started_at | local_time: "UTC", "%Y-%m-%d %H:%M:%S" }} UTC{% endcapture -%}`
 const IS_NEW_TICKET = `{%- if kept.ticket == nil -%}${IS_TICKET}{%- endif -%}`
 
+/** A caller over the internet can send any text as his number: one with quotes would be another search. */
+const WITHOUT_QUOTES = `remove: '"' | remove: '\\\\' | default: 'unknown'`
+
 export const ZENDESK: Preset = {
   name: 'zendesk',
   title: 'Zendesk',
@@ -93,7 +96,7 @@ export const ZENDESK: Preset = {
       on: ['call_started', 'call_ended'],
       if: when(['number', 'kept.caller == nil', IS_OUTSIDE, IS_WHOLE], NUMBER),
       method: 'GET',
-      url: `${NUMBER}/api/v2/users/search.json?per_page=1&query=phone%3A%22{{ number }}%22`,
+      url: `${NUMBER}/api/v2/users/search.json?per_page=1&query=phone%3A%22{{ number | ${WITHOUT_QUOTES} }}%22`,
       headers: HEADERS,
       keep: { caller: '/users/0/id', contact_name: '/users/0/name' },
       when: [...LIMITS, FINAL],

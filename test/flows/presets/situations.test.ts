@@ -63,6 +63,9 @@ const HOSTILE = [
   'a=b '.repeat(100),
 ]
 
+/** Numbers that a caller over the internet can send, to end the quotes around his number. */
+const HOSTILE_NUMBERS = ['5" role:"agent', "5' or phone <> '", '5\\']
+
 /** What a preset is known not to do. */
 const NOT_RECORDED: Readonly<Record<string, string>> = {
   // Bitrix24 refuses a caller whose number is a word: the user part of a trunk.
@@ -162,6 +165,26 @@ describe.each(STUBS.map(({ label, preset, start }) => [label, preset, start] as 
       const end = await play({ stub, name, situation: { name: title, events: renamed } })
       expect({ failures: end.failures, refusals: stub.refusals }).toEqual({ failures: [], refusals: [] })
       expectCalls(stub, { name: title, events: renamed })
+    } finally {
+      stub.stop()
+    }
+  })
+
+  test.each(HOSTILE_NUMBERS)('a caller whose number is %p is searched for as a value', async (number) => {
+    const stub = start()
+    const { name: title, events } = situation('asterisk/a-inbound-answered')
+    const numbered = events.map((event): CallEvent => {
+      const { data } = event.body
+      const from = { ...data.call.from, number, e164: null }
+      return { ...event, body: { ...event.body, data: { ...data, call: { ...data.call, from } } } as CallEvent['body'] }
+    })
+    try {
+      const end = await play({ stub, name, situation: { name: title, events: numbered } })
+      expect({ failures: end.failures, refusals: stub.refusals, calls: stub.calls().length }).toEqual({
+        failures: [],
+        refusals: [],
+        calls: 1,
+      })
     } finally {
       stub.stop()
     }
