@@ -168,7 +168,7 @@ export const ODOO: Preset = {
         { value: 'rpc', title: '18 and earlier' },
       ],
     },
-    secretKey('key', 'API key', 'Preferences → Account security → New API key'),
+    secretKey('key', 'API key', 'My Preferences → Security; before Odoo 19: Preferences → Account Security'),
     {
       name: 'database',
       title: 'Database',
