@@ -29,7 +29,9 @@ export async function findSearchError(
   let found: Kept = {}
   for (const { source: _source, answer: _answer, inTurn: _inTurn, ...step } of searchesOf(trial.preset)) {
     const event = EVENT_NAMES.find((name) => begins(step, name))
-    const kept = { ...documentedValues(trial.preset, step.needs ?? []), ...found }
+    const needs = step.needs ?? []
+    const kept = { ...documentedValues(trial.preset, needs), ...found }
+    if (needs.some((name) => kept[name] === undefined)) continue
     const asked = await requests.send(trial, step, { body: unknownCallOf(samples.get(event ?? '') ?? '{}'), kept })
     if ('skipped' in asked) continue
     if (asked.error !== null) return `the request "${step.name}", which every call needs: ${asked.error}`
@@ -38,12 +40,15 @@ export async function findSearchError(
   return null
 }
 
-/** Returns needed values from the vendor's documented answers: ids of the right form that this CRM did not give. */
+/**
+ * Returns needed values from the vendor's documented answers: ids of the right form that this CRM did not give. A file
+ * that documents no answer has each value's own name in its place: a CRM may refuse it where it expects a number.
+ */
 function documentedValues({ steps }: Preset, needs: readonly string[]): Kept {
   const known = steps.flatMap(({ keep = {}, answer }) =>
     Object.entries(keep).flatMap(([name, pointer]): [string, KeptValue][] => {
       const value = valueAt(answer.body, pointer)
-      return typeof value === 'string' || typeof value === 'number' ? [[name, value]] : []
+      return (typeof value === 'string' || typeof value === 'number') && value !== name ? [[name, value]] : []
     }),
   )
   // Of several steps that keep a value, the first documents it.

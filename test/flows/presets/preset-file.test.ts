@@ -126,8 +126,15 @@ describe('the example of the guide', () => {
     stub.stop()
   })
 
-  test('is checked with its searches, and lists users', async () => {
-    await load({ 'dolibarr.json': EXAMPLE })
+  test.each([
+    ['is checked with its searches, and lists users', EXAMPLE, 'agendaevents agendaevents'],
+    [
+      'is checked without the search by an id that it documents nowhere',
+      EXAMPLE.replaceAll(/,\s*"answer": .*/g, ''),
+      'agendaevents',
+    ],
+  ])('%s', async (_, file, searches) => {
+    await load({ 'dolibarr.json': file })
     const stub = startDolibarr()
     const setup = createSetupService({
       authorizer: { authorizeTrial: async () => ({ header: '' }) },
@@ -140,12 +147,7 @@ describe('the example of the guide', () => {
     })
     const trial = { url: stub.url, preset: 'dolibarr', parameters: { ...stub.parameters } }
     expect(await setup.check(1, trial)).toMatchObject({ status: 200, error: null, warnings: [] })
-    expect(stub.requests.map(({ path: at }) => at.split('/').at(-1))).toEqual([
-      'info',
-      'contacts',
-      'agendaevents',
-      'agendaevents',
-    ])
+    expect(stub.requests.map(({ path: at }) => at.split('/').at(-1)).join(' ')).toBe(`info contacts ${searches}`)
     expect((await setup.directory(1, trial)).users).toEqual([{ id: '2', name: 'Anna Smith', extension: null }])
     expect(await setup.check(1, { ...trial, parameters: { ...stub.parameters, key: 'wrong' } })).toMatchObject({
       error: expect.stringContaining('the key is wrong, or its user lacks a right'),

@@ -48,6 +48,7 @@ export function startDolibarr(): CrmStub {
     if (route === 'GET /agendaevents') {
       const [ref] = valuesOf('ref_ext')
       const [contact] = valuesOf('fk_contact')
+      if (contact !== undefined && !/^\d+$/.test(contact)) return refused(503, `Unknown column '${contact}'`)
       const found = events.flatMap((one, index) =>
         (ref === undefined ? one.contact === contact && one.percent === 0 : one.ref === ref)
           ? [{ id: `${index + 1}` }]
