@@ -44,7 +44,7 @@ const ALREADY_FINISHED = 'Call is not found (call should be registered prior to 
 const TIME = { start: 1_773_131_821, finish: 1_773_131_822.195_407, duration: 1.195_407, processing: 1 }
 const CALL_ID = 'externalCall.716f1cb73def9700a23842adf9c4c568.1773130779'
 
-/** Codes of the page of `finish`: 304 missed, 404 invalid, 480 unavailable, 486 busy, 503 no direction, 603-S cancelled. */
+/** Codes of `finish`: 304 missed, 404 invalid, 480 unavailable, 486 busy, 503 no direction, 603-S cancelled. */
 const STATUS = `{%- case data.call.result -%}
 {%- when "answered" -%}200
 {%- when "busy" -%}486
