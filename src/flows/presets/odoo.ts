@@ -17,12 +17,14 @@ const IMPORT = 'https://www.odoo.com/documentation/19.0/applications/essentials/
 
 const IS_RPC = 'parameters.version == "rpc"'
 
+/** A record that the request needs is gone. */
+const MISSING = 'odoo.exceptions.MissingError'
 /** Errors that a repeated request does not solve. */
 const PERMANENT = [
   'odoo.exceptions.AccessError',
   'odoo.exceptions.UserError',
   'odoo.exceptions.ValidationError',
-  'odoo.exceptions.MissingError',
+  MISSING,
   'builtins.ValueError',
   'builtins.KeyError',
   'builtins.TypeError',
@@ -35,9 +37,12 @@ const FAULTS: readonly Rule[] = [
 ]
 /**
  * `load` has written nothing, and names the reason: a conflict with a transaction at the same time, or a contact that
- * was merged or deleted since it was found.
+ * was merged or deleted since it was found. Odoo 14 answers such a conflict with an error, too: it misses a record that
+ * it has just taken back.
  */
 const NOT_LOADED: readonly Rule[] = [
+  { pointer: '/error/data/name', values: [MISSING], then: 'again' },
+  { pointer: '/name', values: [MISSING], then: 'again' },
   { pointer: '/messages/0/message', then: 'again' },
   { pointer: '/result/messages/0/message', then: 'again' },
 ]
