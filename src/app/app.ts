@@ -37,7 +37,7 @@ import {
   startRefusalWatch,
   startReplayFeeder,
 } from '../deliveries/deliveries.ts'
-import { createFlowTurns } from '../flows/flows.ts'
+import { allPresets, createFlowTurns } from '../flows/flows.ts'
 import { createHostCheck } from '../http/allowed-hosts.ts'
 import { CONTROL_SOCKET, type ControlSocket, closeFolder, openControlSocket } from '../http/control-socket.ts'
 import { faults } from '../http/fault-handler.ts'
@@ -183,6 +183,7 @@ export async function startApp(config: Config, { log, version }: { log: Log; ver
         ...settingsInForce(server.url, config),
         preset_files: Object.fromEntries(presetFiles),
       }),
+      presets: allPresets().map(({ name }) => name),
       canWatch: (name) => pbxs.entries().some(({ record }) => record.name === name),
       accounts: () =>
         new Map(

@@ -5,6 +5,7 @@ import {
   type LeaseKeeper,
   newClockSkew,
   newDatabaseClock,
+  newPresetNeeds,
   OWNS_EVERYTHING,
   type Ownership,
   pbxLease,
@@ -43,7 +44,7 @@ export type Persistence = {
    * Joins the cluster as the node that answers at this URL. Resolves when other nodes may give it leases, or after 5 s
    * without an answer from the database.
    */
-  join(url: string, node: NodePbxs & { readonly settings: string }): Promise<void>
+  join(url: string, node: NodePbxs & { readonly settings: string; readonly presets: readonly string[] }): Promise<void>
   /** Hands over all accounts and PBXs, each as soon as its work has ended. */
   leave(): Promise<void>
   stop(): Promise<void>
@@ -134,18 +135,21 @@ async function openAmongOthers(
   const clock = newDatabaseClock(steadyUs, first)
   let known: NodePbxs = { canWatch: () => false, accounts: () => new Map() }
   const skew = newClockSkew(nowUs, log)
+  const presets = newPresetNeeds({ read: store.webhooks.webhookListPresets })
   const keeper = createLeaseKeeper({
     cluster: clusterStore,
     version,
     pbxs: config.pbxs.map(({ name }) => name),
     canWatch: (pbx) => known.canWatch(pbx),
     homes: () => new Map(Array.from(known.accounts(), ([pbx, id]) => [pbxLease(pbx), accountLease(id)])),
+    needs: presets.needs,
     clockAheadUs: skew.aheadUs,
     log,
     elapsedUs: steadyUs,
     onView(view, at) {
       clock.measured(view.databaseUs, at)
       skew.measured(view.databaseUs, at)
+      void presets.noteNodes(view.nodes, at.nowUs)
     },
   })
   const unlisten = nodeStores.onReplaced(keeper.databaseReplaced)
@@ -157,9 +161,10 @@ async function openAmongOthers(
     disk: NO_DISK,
     cluster: { store: clusterStore, keeper, statuses, nodeId: keeper.nodeId },
     drainMs: DRAIN_MS,
-    async join(url, { settings, ...pbxs }) {
+    async join(url, { settings, presets: names, ...pbxs }) {
       known = pbxs
-      await Promise.race([keeper.join(addressOf(url), settings), Bun.sleep(JOINS_WITHIN_MS)])
+      const facts = { settings, presets: names }
+      await Promise.race([keeper.join(addressOf(url), facts), Bun.sleep(JOINS_WITHIN_MS)])
     },
     leave: keeper.leave,
     async stop() {

@@ -16,6 +16,13 @@ export function nodeLine(node: Node, width: number): string {
   return line.length <= width ? line : `${line.slice(0, width - 1)}…`
 }
 
+/** Returns the line that names the presets that a node lacks and another one has; `undefined` if it lacks none. */
+export function lackingPresetsLine({ address, lacking_presets: names }: Node): string | undefined {
+  if (names.length === 0) return undefined
+  const [what, it] = names.length === 1 ? ['preset', 'it'] : ['presets', 'them']
+  return `${address} lacks the ${what} ${names.join(', ')}: nodes that have ${it} send for the accounts that use ${it}`
+}
+
 function lineWith(
   {
     address,

@@ -1,6 +1,6 @@
 import { MILLISECOND } from '../lib/time.ts'
 import { LeaseLost } from '../store/operations/cluster.ts'
-import { createMember, type LeaseKeeperOptions } from './member.ts'
+import { createMember, type LeaseKeeperOptions, type NodeFacts } from './member.ts'
 import {
   accountLease,
   leaseKindOf,
@@ -24,11 +24,11 @@ import { newTrustWatch } from './trust-watch.ts'
  */
 export type LeaseKeeper = Ownership & {
   /**
-   * Joins the cluster as a node with this address, and with settings (JSON) for commands. Resolves after its first
+   * Joins the cluster as a node with this address, and with facts for other nodes and commands. Resolves after its first
    * heartbeat, or when it is stopped. From then on other nodes may give it leases; some seconds later it takes its
    * share.
    */
-  join(address: string, settings?: string): Promise<void>
+  join(address: string, facts?: NodeFacts): Promise<void>
   /** Returns the id of this node. It changes after the node was declared dead. */
   nodeId(): string
   /** Returns the number of leases of each kind, for the metrics. */
@@ -67,6 +67,7 @@ export function createLeaseKeeper(options: LeaseKeeperOptions): LeaseKeeper {
     pbxs: options.pbxs,
     canWatch: options.canWatch,
     homes: options.homes,
+    needs: options.needs,
     clockAheadUs: options.clockAheadUs,
     log,
     elapsedUs,
@@ -93,8 +94,8 @@ export function createLeaseKeeper(options: LeaseKeeperOptions): LeaseKeeper {
   const mayAct = (name: string) => isTrusted() && member.leases().holds(name)
   return {
     isShared: true,
-    join(address, settings) {
-      if (loop.begin(() => member.setAddress(address, settings ?? null))) unlisten = options.cluster.listen(hinted)
+    join(address, facts) {
+      if (loop.begin(() => member.setAddress(address, facts))) unlisten = options.cluster.listen(hinted)
       return joined.promise
     },
     ownsAccount: (accountId) => mayAct(accountLease(accountId)),

@@ -188,7 +188,7 @@ type Known = {
 function judge(view: ClusterView, { others, names, isGiving, shares, nowUs }: Known): Judged {
   const silent = others.filter(({ silentUs }) => silentUs >= SILENT_US)
   const heard = others.filter(({ silentUs, isLeaving }) => silentUs < DOUBTED_US && !isLeaving)
-  const claims = shares.claimsOf(view, names, { sharers: heard.length + 1, nowUs })
+  const claims = shares.claimsOf(view, names, { others: heard, nowUs })
   const members = heard.filter(({ beat }) => beat >= MEMBER_BEATS)
   const deadInUs = others.filter((one) => !silent.includes(one)).map(({ silentUs }) => SILENT_US - silentUs)
   const moreInUs = Math.min(...deadInUs, shares.leftOverInUs(view, claims, nowUs))

@@ -3,6 +3,7 @@ import { type NowUs, SECOND } from '../lib/time.ts'
 import type { ClusterStore, ClusterView, Lease, LeaseView } from '../store/operations/cluster.ts'
 import { type LeasePlan, type Leases, newLeases } from './leases.ts'
 import { type EndOfWork, leaseKindOf, MAINTENANCE_LEASE } from './ownership.ts'
+import type { NeededPresets } from './preset-needs.ts'
 
 export type LeaseKeeperOptions = {
   readonly cluster: ClusterStore
@@ -13,6 +14,8 @@ export type LeaseKeeperOptions = {
   readonly canWatch: (pbx: string) => boolean
   /** Returns, by the lease of a PBX, the lease of the account that its calls belong to: one node should have both. */
   readonly homes?: (() => ReadonlyMap<string, string>) | undefined
+  /** Returns the presets that the webhooks of accounts need, where not all nodes have them. */
+  readonly needs?: (() => NeededPresets) | undefined
   /** Returns how many microseconds this node's wall clock is ahead of the database's; `null`: unknown. */
   readonly clockAheadUs?: (() => number | null) | undefined
   readonly log: Log
@@ -22,6 +25,16 @@ export type LeaseKeeperOptions = {
   /** Called with each answer to a heartbeat and its times. */
   readonly onView?: ((view: ClusterView, at: { readonly sentUs: number; readonly nowUs: number }) => void) | undefined
 }
+
+/** A node's facts that other nodes and commands read. */
+export type NodeFacts = {
+  /** The settings that commands need, as JSON; `null`: unknown. */
+  readonly settings: string | null
+  /** The names of its presets; `null`: unknown. */
+  readonly presets: readonly string[] | null
+}
+
+const NO_FACTS: NodeFacts = { settings: null, presets: null }
 
 type MemberOptions = LeaseKeeperOptions & {
   /** Notifies all parts that depend on ownership. */
@@ -41,8 +54,7 @@ type MemberOptions = LeaseKeeperOptions & {
 type Self = {
   id: string
   address: string
-  /** The settings that commands need; `null` if they are unknown. */
-  settings: string | null
+  facts: NodeFacts
   leases: Leases
   /** The database has this node. */
   isAdded: boolean
@@ -72,15 +84,15 @@ type Context = MemberOptions & { readonly self: Self; readonly handOvers: Return
 export function createMember(options: MemberOptions) {
   const id = crypto.randomUUID()
   const leases = leasesOf(options, id)
-  const self: Self = { id, leases, address: '', settings: null, isAdded: false, isLeaving: false, ...NOTHING_KNOWN }
+  const self: Self = { id, leases, address: '', facts: NO_FACTS, isAdded: false, isLeaving: false, ...NOTHING_KNOWN }
   const handOvers = newHandOvers({ cluster: options.cluster, onReady: options.onReady })
   const context: Context = { ...options, self, handOvers }
   return {
     id: () => self.id,
     leases: () => self.leases,
-    setAddress(address: string, settings: string | null): void {
+    setAddress(address: string, facts: NodeFacts = NO_FACTS): void {
       self.address = address
-      self.settings = settings
+      self.facts = facts
     },
 
     /** Sends a heartbeat and carries out its plan. Returns the microseconds until there is more to do, if known. */
@@ -133,9 +145,9 @@ export function createMember(options: MemberOptions) {
   }
 }
 
-function leasesOf({ canWatch, homes, random = Math.random }: MemberOptions, nodeId: string): Leases {
+function leasesOf({ canWatch, homes, needs, random = Math.random }: MemberOptions, nodeId: string): Leases {
   const canOwn = (name: string) => leaseKindOf(name) !== 'pbx' || canWatch(name.slice('pbx:'.length))
-  return newLeases({ nodeId, canOwn, homes, newTerm: () => crypto.randomUUID(), random })
+  return newLeases({ nodeId, canOwn, homes, needs, newTerm: () => crypto.randomUUID(), random })
 }
 
 /** Begins again under another id, since this node was declared dead. */
@@ -169,7 +181,7 @@ async function beat(context: Context): Promise<LeasePlan | undefined> {
   const { self, cluster, version, pbxs, elapsedUs, notify, log } = context
   const { id, leases } = self
   await resolveDoubt(context)
-  if (!self.isAdded) await cluster.nodeAdd({ id, address: self.address, version, pbxs, settings: self.settings })
+  if (!self.isAdded) await cluster.nodeAdd({ id, address: self.address, version, pbxs, ...self.facts })
   self.isAdded = true
   const sentUs = elapsedUs()
   if (sentUs - self.leasesReadUs >= READ_LEASES_EVERY_US) self.leaseView = undefined

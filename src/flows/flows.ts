@@ -22,7 +22,7 @@ export {
   type StepEvent,
   stepOf,
 } from './model.ts'
-export { setPresetsOfFiles } from './presets/catalog.ts'
+export { allPresets, setPresetsOfFiles } from './presets/catalog.ts'
 export { flowOf, flowOfPreset, flowPresetOf, presetIsGone, secretParametersOf } from './setup/flow-option.ts'
 export { flowErrors, flowRefusals, requestAuthorizationErrors } from './setup/flow-rules.ts'
 export { flowProblems } from './setup/flow-trial.ts'

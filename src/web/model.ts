@@ -178,6 +178,14 @@ export const Node = t.Object(
     accounts: t.Array(t.String(), { description: 'The names of these accounts, the first 100' }),
     pbxs: t.Array(t.String(), { description: 'The names of the PBXs that it owns: it watches them' }),
     pbx_states: t.Array(NodePbx, { description: 'These PBXs, each with its state' }),
+    presets: t.Array(t.String(), {
+      description: 'The names of its presets of CRMs; empty for a node of an earlier version, which does not say',
+    }),
+    lacking_presets: t.Array(t.String(), {
+      description:
+        'The presets that another node has and it lacks: it sends for an account that uses one only while no node with ' +
+        'this preset is up',
+    }),
     maintenance: t.Boolean({ description: 'Whether it deletes the old records of all nodes' }),
     answers: t.Boolean({ description: 'Whether it is the node that answers this request' }),
   },

@@ -42,7 +42,7 @@ describe('a store in a folder that this user may not read', () => {
 
   test('is reported by doctor with what to do', async () => {
     const { diagnoses } = await unprivileged(() =>
-      diagnoseStore(data, { copies: undefined, isWhole: false, healthOf: undefined }),
+      diagnoseStore(data, { copies: undefined, isWhole: false, healthOf: undefined, presets: undefined }),
     )
     expect(diagnoses).toMatchObject([{ level: 'wrong', text: expect.stringContaining('permission') }])
   })

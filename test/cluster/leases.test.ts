@@ -13,10 +13,11 @@ const SECOND = 1_000_000
 const STEP_US = SECOND / 2
 
 const lease = (name: string): Lease => ({ name, term: `term of ${name}` })
-const node = (id: string, beat: number, pbxs: readonly string[] = []): LiveNode => ({
+const node = (id: string, beat: number, pbxs: readonly string[] = [], presets: LiveNode['presets'] = []): LiveNode => ({
   id,
   beat,
   pbxs,
+  presets,
   isLeaving: false,
 })
 
@@ -50,6 +51,15 @@ test(`after quiet time each lease has an owner, and accounts are shared out even
   for (const seed of SEEDS_OF_SHARING) {
     playCase(seed, (random) => {
       const sizes = { nodes: 2 + random.int(3), leases: 1 + random.int(9) }
+      expect(playLeases(random, { ...sizes, lastsUs: 16 * SECOND, quietUs: 45 * SECOND })).toBeUndefined()
+    })
+  }
+})
+
+test(`after quiet time each account has a node with the most of its presets, evenly among these: ${SEEDS_OF_SHARING.length} games`, () => {
+  for (const seed of SEEDS_OF_SHARING) {
+    playCase(seed, (random) => {
+      const sizes = { nodes: 2 + random.int(3), leases: 2 + random.int(9), presets: ['a', 'b', 'c'] }
       expect(playLeases(random, { ...sizes, lastsUs: 16 * SECOND, quietUs: 45 * SECOND })).toBeUndefined()
     })
   }
@@ -192,6 +202,69 @@ test('a node that leaves gives to those that are heard of, evenly, also if they 
   expect(maintenance).toBe('theirs')
   expect(leaving([])).toEqual({})
   expect(leaving([{ ...node('theirs', 1), isLeaving: true }])).toEqual({})
+})
+
+/** The webhooks of account 1 need the preset `mine`. */
+const needs = () => new Map([['account:1', ['mine']]])
+const ACCOUNTS_1_AND_2 = ['account:1', 'account:2'].map(lease)
+
+test('an account whose preset a node lacks is claimed by one that has it, by others only when it stays free', () => {
+  const claimed = (mine: LiveNode['presets'], theirs: LiveNode['presets'], laterUs: number) => {
+    const leases = ours({ needs })
+    const counts = [
+      { node: 'ours', kind: 'account', count: 2 },
+      { node: null, kind: 'account', count: 2 },
+    ]
+    const own = ['account:3', 'account:4'].map(lease)
+    const view = (atUs: number) =>
+      viewOf({
+        nodes: [node('ours', 20, [], mine), node('theirs', atUs, [], theirs)],
+        own,
+        free: atUs < SILENT_US ? [] : ACCOUNTS_1_AND_2,
+        counts,
+      })
+    const { claims } = beat(leases, { fromUs: 0, toUs: SILENT_US + laterUs }, view)
+    return claims.map(({ name }) => name).toSorted()
+  }
+  // It has its half of the four accounts, and takes the one that the other cannot serve all the same.
+  expect(claimed(['mine'], [], 0)).toEqual(['account:1'])
+  expect(claimed([], ['mine'], 0)).toEqual([])
+  expect(claimed([], ['mine'], SECOND)).toEqual(['account:1', 'account:2'])
+  expect(claimed([], [], 0)).toEqual([])
+  // A node of an earlier version does not say what it has.
+  expect(claimed(['mine'], null, 0)).toEqual([])
+})
+
+test('an account whose preset a node lacks is handed over to one that has it, and is given to no node that lacks it', () => {
+  const handedOver = (mine: readonly string[], theirs: readonly string[], countOfTheirs: number) => {
+    const counts = [
+      { node: 'ours', kind: 'account', count: 2 },
+      { node: 'theirs', kind: 'account', count: countOfTheirs },
+    ]
+    const view = (atUs: number) =>
+      viewOf({
+        nodes: [node('ours', 20, [], mine), node('theirs', 100 + atUs, [], theirs)],
+        own: ACCOUNTS_1_AND_2,
+        counts,
+      })
+    return beat(ours({ needs }), { fromUs: 0, toUs: SILENT_US }, view).handOvers
+  }
+  expect(handedOver([], ['mine'], 9)).toEqual([{ name: 'account:1', to: 'theirs' }])
+  expect(handedOver(['mine'], [], 0)).toEqual([{ name: 'account:2', to: 'theirs' }])
+  expect(handedOver([], [], 9)).toEqual([])
+})
+
+test('a node that leaves gives an account to a node that has its preset, and where none has it to any', () => {
+  const heirOf = (...others: LiveNode[]) => {
+    const leases = ours({ needs })
+    const counts = [{ node: 'with', kind: 'account', count: 9 }]
+    const view = viewOf({ nodes: [node('ours', 20), ...others], own: [lease('account:1')], counts })
+    leases.heartbeatReceived(view, { sentUs: 0, nowUs: 0 })
+    leases.leave()
+    return leases.heartbeatReceived(view, { sentUs: STEP_US, nowUs: STEP_US }).heirs.get('account:1')
+  }
+  expect(heirOf(node('without', 1), node('with', 1, [], ['mine']))).toBe('with')
+  expect(heirOf(node('without', 1))).toBe('without')
 })
 
 /** The PBXs `office` and `shop` are account 1's, `branch` is account 2's, `hotel` serves several. */

@@ -8,13 +8,15 @@ const STEP_US = SECOND / 2
 const DEADLINE_US = 1.5 * SECOND
 
 type Row = { node: string | null; term: string }
-type Tables = { nodes: Map<string, { beat: number; dead: boolean; isLeaving: boolean }>; leases: Map<string, Row> }
+type NodeRow = { beat: number; dead: boolean; isLeaving: boolean; presets: readonly string[] }
+type Tables = { nodes: Map<string, NodeRow>; leases: Map<string, Row> }
 
 /** The two tables; each statement takes effect at one moment. */
 type FakeDatabase = { readonly tables: Tables; isUp: boolean; connections: number }
 
 type FakeNode = {
   readonly number: number
+  readonly presets: readonly string[]
   readonly offsetUs: number
   readonly rate: number
   id: string
@@ -30,6 +32,8 @@ type GameOptions = {
   readonly leases: number
   readonly lastsUs: number
   readonly quietUs: number
+  /** Each node has some of these, and each account needs some; absent: none. */
+  readonly presets?: readonly string[]
 }
 
 /** The fault of a game; `undefined` without a fault. */
@@ -38,7 +42,8 @@ type GameFault = string | undefined
 /**
  * Plays some nodes with one database: messages take any time or are lost, statements take effect after their sender gave them up, nodes are
  * frozen, killed and started, and the database is away. Clocks have any offset and run up to 5 %
- * fast or slow. Returns how two nodes trusted one lease, or how after a quiet time one had no owner.
+ * fast or slow. Returns how two nodes trusted one lease, or how after a quiet time one had no owner, or another owner
+ * would have been better.
  */
 export function playLeases(random: Random, options: GameOptions): GameFault {
   const queue = newAgenda()
@@ -58,13 +63,23 @@ export function playLeases(random: Random, options: GameOptions): GameFault {
   const between = (fromUs: number, toUs: number) => fromUs + random.next() * (toUs - fromUs)
   const localUs = (node: FakeNode) => Math.floor(queue.nowUs() * node.rate + node.offsetUs)
   const names = [...database.tables.leases.keys()]
+  const { presets = [] } = options
+  const somePresets = () => presets.filter(() => random.chance(0.5))
+  const needed = new Map(
+    presets.length === 0
+      ? []
+      : names.filter((name) => leaseKindOf(name) === 'account').map((name) => [name, somePresets()] as const),
+  )
+  const presetsOf = Array.from({ length: options.nodes }, somePresets)
 
-  const freshLeases = (nodeId: string) => newLeases({ nodeId, newTerm: () => `n${terms++}`, random: random.next })
+  const freshLeases = (nodeId: string) =>
+    newLeases({ nodeId, newTerm: () => `n${terms++}`, random: random.next, needs: () => needed })
   const newNode = (number: number): FakeNode => {
     const id = `node ${ids++}`
     const clock = { offsetUs: Math.floor(between(-1e12, 1e12)), rate: between(0.95, 1.05) }
     return {
       number,
+      presets: presetsOf[number] ?? [],
       ...clock,
       id,
       leases: freshLeases(id),
@@ -141,17 +156,17 @@ export function playLeases(random: Random, options: GameOptions): GameFault {
       databaseUs: queue.nowUs(),
       nodes: [...known]
         .filter(([, { dead }]) => !dead)
-        .map(([id, { beat, isLeaving }]) => ({ id, beat, pbxs: [], isLeaving })),
+        .map(([id, { beat, isLeaving, presets }]) => ({ id, beat, pbxs: [], presets, isLeaving })),
       own: [],
       free: rows.filter(isFree),
       counts,
       owners: [],
     }
   }
-  function beat({ id, isLeaving }: FakeNode): ClusterView | undefined {
+  function beat({ id, isLeaving, presets }: FakeNode): ClusterView | undefined {
     const row = database.tables.nodes.get(id)
     if (row?.dead === true) return undefined
-    database.tables.nodes.set(id, { beat: (row?.beat ?? 0) + 1, dead: false, isLeaving })
+    database.tables.nodes.set(id, { beat: (row?.beat ?? 0) + 1, dead: false, isLeaving, presets })
     const own = [...database.tables.leases].filter(([, { node }]) => node === id)
     return { ...view(), own: own.map(([name, { term }]) => ({ name, term })) }
   }
@@ -290,8 +305,18 @@ export function playLeases(random: Random, options: GameOptions): GameFault {
     const owners = nodes.filter((node) => node.leases.holds(name) && node.leases.isTrusted(localUs(node)))
     if (owners.length !== 1) return `${name} has ${owners.length} owners after a quiet time`
   }
-  const shares = nodes.map(({ leases }) => leases.names().filter((name) => leaseKindOf(name) === 'account').length)
-  if (Math.max(...shares) - Math.min(...shares) > 1) return `accounts are shared out as ${shares.join(', ')}`
+  const accountsOf = ({ leases }: FakeNode) => leases.names().filter((name) => leaseKindOf(name) === 'account')
+  const lackOf = ({ presets }: FakeNode, name: string) =>
+    (needed.get(name) ?? []).filter((preset) => !presets.includes(preset)).length
+  for (const node of nodes)
+    for (const name of accountsOf(node))
+      for (const other of nodes) {
+        const [here, there] = [lackOf(node, name), lackOf(other, name)]
+        if (there < here) return `${name} lacks ${here} presets at ${node.id}, and ${there} at ${other.id}`
+        const isUneven = accountsOf(node).length - accountsOf(other).length > 1
+        if (there === here && isUneven)
+          return `accounts are shared out as ${nodes.map((one) => accountsOf(one).length)}`
+      }
   return undefined
 }
 

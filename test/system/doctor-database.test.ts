@@ -65,6 +65,7 @@ test('doctor goes by the heartbeats of nodes: which are up, silent, dead, gone o
   const node = (address: string, agoS: number, rest: { deadUs?: number; isLeaving?: boolean } = {}) => ({
     address,
     settings: null,
+    presets: null,
     beatUs: nowUs - agoS * 1_000_000,
     clockAheadUs: null,
     deadUs: null,
@@ -100,13 +101,14 @@ test('doctor names the presets of files that not all nodes have', () => {
     deadUs: null,
     isLeaving: false,
     settings: JSON.stringify({ url: address, allowNets: [], proxy: null, ...folders, preset_files: files }),
+    presets: files === undefined ? null : ['odoo', ...Object.keys(files)],
   })
   const wrongs = (...nodes: ReturnType<typeof node>[]) =>
     diagnoseNodes(nodes, nowUs).flatMap(({ level, text }) => (level === 'wrong' ? [text] : []))
   const [a, b] = ['http://a:1', 'http://b:1']
   expect(wrongs(node(a, { mine: '1', other: '2' }), node(b, { mine: '1', other: '2' }))).toEqual([])
   expect(wrongs(node(a, { mine: '1', other: '2' }), node(b, { other: '3' }))).toEqual([
-    'http://b:1 lacks the preset mine: its deliveries wait there',
+    'http://b:1 lacks the preset mine: nodes that have it send for the accounts that use it',
     'the nodes have different files of the preset other',
   ])
   // A node of an earlier version does not note them.

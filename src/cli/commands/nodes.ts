@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { wrongUsage } from '../../lib/usage.ts'
 import type { Node } from '../../web/web.ts'
-import { nodeLine } from '../node-line.ts'
+import { lackingPresetsLine, nodeLine } from '../node-line.ts'
 import { storePlaceOf } from '../open-store.ts'
 import { withStoreOptions } from '../options.ts'
 import { print, printJson } from '../print.ts'
@@ -29,7 +29,12 @@ async function printNodes({ json = false, ...flags }: Flags): Promise<void> {
     return { nodes: result, isRunning: service.isRunning }
   })
   if (json) printJson(nodes)
-  else if (nodes.length > 0) for (const node of nodes) print(nodeLine(node, widthOfTerminal()))
+  else if (nodes.length > 0) printLines(nodes)
   else if (isRunning) print('The service has a folder of its own: it is a single node.')
   else print('No node runs on this database: start one with hookswitch serve --database-url …')
+}
+
+function printLines(nodes: readonly Node[]): void {
+  for (const node of nodes) print(nodeLine(node, widthOfTerminal()))
+  for (const line of nodes.map(lackingPresetsLine)) if (line !== undefined) print(line)
 }

@@ -8,7 +8,7 @@ import type { Store } from '../../store/store.ts'
 import { createHealthReader, readReportedStatuses } from '../../web/server/webhook-health.ts'
 import { diagnoseServer } from './database-server.ts'
 import { type Diagnosis, wrong } from './diagnosis.ts'
-import { diagnoseNodes } from './nodes.ts'
+import { diagnoseNodes, presetsOfNodes } from './nodes.ts'
 import { diagnoseContents, type HealthOf, NO_STORE, type StoreFound } from './store.ts'
 
 /** Checks a Postgres database: its server, its settings for durability, and the data in it. */
@@ -20,13 +20,14 @@ export async function diagnoseDatabase(source: DatabaseSource, copies?: string):
     const store = await openPostgresStore(source)
     try {
       await store.maintenance.writeProbe()
+      const nodes = await readNodes(source)
       const found = await withReportedHealth(source, store, (healthOf) =>
-        diagnoseContents(store, { dataPath: '', database: source }, { copies, healthOf }),
+        diagnoseContents(store, { dataPath: '', database: source }, { copies, healthOf, presets: nodes.presets }),
       )
       const faults = (await store.maintenance.fileFaults('brief')).map((text) =>
         wrong('database', text, 'restore a backup to another server, and check the disk of this one'),
       )
-      return { ...found, diagnoses: [...server, ...faults, ...(await readNodes(source)), ...found.diagnoses] }
+      return { ...found, diagnoses: [...server, ...faults, ...nodes.diagnoses, ...found.diagnoses] }
     } finally {
       await store.stop()
     }
@@ -67,10 +68,12 @@ async function withReportedHealth<Result>(
   }
 }
 
-async function readNodes(source: DatabaseSource): Promise<Diagnosis[]> {
+async function readNodes(source: DatabaseSource) {
   const cluster = openClusterStore(source)
   try {
-    return diagnoseNodes(await cluster.nodeList(), await cluster.clockGet())
+    const nodes = await cluster.nodeList()
+    const databaseUs = await cluster.clockGet()
+    return { diagnoses: diagnoseNodes(nodes, databaseUs), presets: presetsOfNodes(nodes, databaseUs) }
   } finally {
     await cluster.stop()
   }

@@ -35,13 +35,13 @@ export async function diagnose(
     const why = error instanceof Error ? error.message : String(error)
     return [wrong('settings', why, 'hookswitch serve --help')]
   }
-  const { settings: running, healthOf, problems } = await findRunning(given)
+  const { settings: running, healthOf, presets, problems } = await findRunning(given)
   const config = inForce(given, running)
   const { database, dataPath } = config
   const disk = (await Promise.all(foldersOf(config).map(diagnoseDisk))).flat()
   const store =
     database === undefined
-      ? await diagnoseStore(dataPath, { copies: config.recordingsCopy, isWhole, healthOf })
+      ? await diagnoseStore(dataPath, { copies: config.recordingsCopy, isWhole, healthOf, presets })
       : await diagnoseDatabase(database, config.recordingsCopy)
   // The nodes of a database are in its tables: what answers at an address of this machine may be another service.
   const service = database === undefined ? await diagnoseService(config) : []
@@ -84,13 +84,15 @@ type Running = {
   readonly settings: SettingsInForce | undefined
   /** Asks the service how webhooks do; `undefined`: none can be asked. */
   readonly healthOf: HealthOf | undefined
+  /** The names of its presets; `undefined`: none can be asked, or the nodes are. */
+  readonly presets: readonly string[] | undefined
   /** Why the service that runs cannot be asked. */
   readonly problems: readonly Diagnosis[]
 }
 
 /** Finds the service, or the nodes of the database, and the settings with which they were started. */
 async function findRunning({ database, dataPath, control }: Config): Promise<Running> {
-  const nobody: Running = { settings: undefined, healthOf: undefined, problems: [] }
+  const nobody: Running = { settings: undefined, healthOf: undefined, presets: undefined, problems: [] }
   if (database !== undefined) {
     const nodes = await readNodesInForce(database).catch(() => undefined)
     return { ...nobody, settings: nodes?.settings }
@@ -101,7 +103,13 @@ async function findRunning({ database, dataPath, control }: Config): Promise<Run
     const { result } = await service.ask<ServiceFacts>('GET', '/service')
     const healthOf: HealthOf = async ({ name }) =>
       (await service.ask<WebhookHealth[]>('GET', '/integration/webhook/health', { query: { account: name } })).result
-    return { ...nobody, settings: result.settings ?? undefined, healthOf }
+    const presets = await service.ask<{ name: string }[]>('GET', '/integration/webhook/preset')
+    return {
+      settings: result.settings ?? undefined,
+      healthOf,
+      presets: presets.result.map(({ name }) => name),
+      problems: [],
+    }
   } catch (error) {
     if (!(error instanceof Fault)) throw error
     const [, why = error.message, fix = ''] = /^(.*): (.*)$/s.exec(error.message) ?? []

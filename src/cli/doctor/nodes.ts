@@ -1,13 +1,13 @@
 import { readNotedSettings } from '../../app/settings-in-force.ts'
-import { stateOfNode } from '../../cluster/cluster.ts'
+import { lackingPresets, stateOfNode } from '../../cluster/cluster.ts'
 import { formatDuration } from '../../lib/time.ts'
 import type { NodeRecord } from '../../store/operations/cluster.ts'
 import { diagnoseDatabaseClock } from './database-server.ts'
 import { advice, type Diagnosis, ok, wrong } from './diagnosis.ts'
 
-type Node = Pick<NodeRecord, 'address' | 'beatUs' | 'deadUs' | 'clockAheadUs' | 'isLeaving' | 'settings'>
+type Node = Pick<NodeRecord, 'address' | 'beatUs' | 'deadUs' | 'clockAheadUs' | 'isLeaving' | 'settings' | 'presets'>
 
-const SAME_FOLDER = 'give every node the same files in the folder of --presets, and start it again'
+const SAME_FOLDER = 'give every node this version and the same files in the folder of --presets, and start it again'
 const START = 'hookswitch serve --database-url …   starts one'
 
 /**
@@ -37,21 +37,31 @@ export function diagnoseNodes(nodes: readonly Node[], databaseUs: number): Diagn
   ]
 }
 
-/** Names the presets of files that not all nodes have: a node that lacks one lets its deliveries wait. */
+/** Returns the presets that at least one living node has; `undefined` without nodes, or if one does not say. */
+export function presetsOfNodes(
+  nodes: readonly Pick<Node, 'beatUs' | 'deadUs' | 'presets'>[],
+  databaseUs: number,
+): readonly string[] | undefined {
+  const living = nodes.filter((node) => stateOfNode(node, databaseUs) === 'up')
+  const known = living.flatMap(({ presets }) => (presets === null ? [] : [presets]))
+  return living.length === 0 || known.length < living.length ? undefined : known.flat()
+}
+
+/** Names the presets that not all nodes have, or of which they have different files. */
 function diagnosePresets(living: readonly Node[]): Diagnosis[] {
-  const noted = living.flatMap(({ address, settings }) => {
-    const files = readNotedSettings(settings)?.preset_files
-    return files === undefined ? [] : [{ address, files: new Map(Object.entries(files)) }]
-  })
-  const names = [...new Set(noted.flatMap(({ files }) => [...files.keys()]))].toSorted()
-  return names.flatMap((name) => {
-    const lacking = noted.filter(({ files }) => !files.has(name)).map(({ address }) => address)
-    const digests = new Set(noted.flatMap(({ files }) => files.get(name) ?? []))
-    if (lacking.length > 0)
-      return [
-        wrong('presets', `${lacking.join(', ')} lacks the preset ${name}: its deliveries wait there`, SAME_FOLDER),
-      ]
-    if (digests.size === 1) return []
-    return [wrong('presets', `the nodes have different files of the preset ${name}`, SAME_FOLDER)]
-  })
+  const lacking = living.flatMap((node) => lackingPresets(node, living).map((preset) => ({ preset, node })))
+  const digests = living.flatMap(({ settings }) => Object.entries(readNotedSettings(settings)?.preset_files ?? {}))
+  const different = [...Map.groupBy(digests, ([preset]) => preset)].filter(
+    ([, some]) => new Set(some.map(([, digest]) => digest)).size > 1,
+  )
+  return [
+    ...[...Map.groupBy(lacking, ({ preset }) => preset)].map(([preset, some]) => {
+      const addresses = some.map(({ node }) => node.address).join(', ')
+      const others = 'nodes that have it send for the accounts that use it'
+      return wrong('presets', `${addresses} lacks the preset ${preset}: ${others}`, SAME_FOLDER)
+    }),
+    ...different.map(([preset]) =>
+      wrong('presets', `the nodes have different files of the preset ${preset}`, SAME_FOLDER),
+    ),
+  ]
 }

@@ -52,6 +52,8 @@ type Known = {
   readonly copies: string | undefined
   /** Asks the process that sends; `undefined`: nobody does. */
   readonly healthOf: HealthOf | undefined
+  /** The names of the presets that the service or its nodes have; `undefined`: nobody runs, or does not say. */
+  readonly presets: readonly string[] | undefined
 }
 
 const DAY_US = 86_400 * SECOND
@@ -116,7 +118,7 @@ const briefly = (bytes: number): string =>
 export async function diagnoseContents(
   store: Store,
   place: StorePlace,
-  { copies, healthOf = healthWithout(store) }: Known,
+  { copies, healthOf = healthWithout(store), presets }: Known,
 ): Promise<StoreFound> {
   const now = nowUs()
   const condition = await store.maintenance.conditionGet(now - DAY_US)
@@ -156,7 +158,7 @@ export async function diagnoseContents(
     pending > 0
       ? await diagnoseWaiting(store.accounts, { place, healthOf })
       : { diagnoses: [], down: new Set<string>() }
-  diagnoses.push(...waiting.diagnoses)
+  diagnoses.push(...waiting.diagnoses, ...(await diagnoseGonePresets(store, presets)))
   const certificates = await certificatesOf(store)
   const webhooks = condition.webhooks.map(({ account, url }) => ({
     account,
@@ -170,6 +172,23 @@ export async function diagnoseContents(
   accounts.set(await store.accounts.accountList())
   const { spellingOf: accountOf } = accounts.directory
   return { diagnoses, webhooks, newestEventMs, pbxs: await storedPbxs(store), accountOf }
+}
+
+const START_WITH_PRESET = 'hookswitch serve --presets FOLDER   with the file of the preset, on each machine'
+
+/** Reports presets that webhooks use and that nobody who sends has. */
+async function diagnoseGonePresets(
+  { accounts, webhooks }: Pick<Store, 'accounts' | 'webhooks'>,
+  presets: readonly string[] | undefined,
+): Promise<Diagnosis[]> {
+  if (presets === undefined) return []
+  const gone = (await webhooks.webhookListPresets()).filter(({ preset }) => !presets.includes(preset))
+  if (gone.length === 0) return []
+  const nameOf = new Map((await accounts.accountList()).map(({ id, name }) => [id, name]))
+  return gone.map(({ accountId, preset }) => {
+    const text = `nobody has the preset ${preset} of account ${nameOf.get(accountId) ?? accountId}: its deliveries wait`
+    return wrong('presets', text, START_WITH_PRESET)
+  })
 }
 
 /** Returns how the webhooks of all accounts take part in TLS handshakes, those that do so in a way of their own. */

@@ -11,6 +11,8 @@ type NewNode = {
   readonly version: string
   /** The PBXs of its settings. */
   readonly pbxs: readonly string[]
+  /** The names of its presets, built-in ones included. */
+  readonly presets?: readonly string[] | null
   /** The settings that commands need: JSON without secrets, which the store does not read. */
   readonly settings?: string | null
 }
@@ -25,6 +27,8 @@ export type LiveNode = {
   readonly id: string
   readonly beat: number
   readonly pbxs: readonly string[]
+  /** The names of its presets; `null`: it is of an earlier version, which does not say. */
+  readonly presets: readonly string[] | null
   /** The node is stopping, and takes no further leases. */
   readonly isLeaving: boolean
 }
@@ -80,6 +84,8 @@ export type NodeRecord = {
   readonly clockAheadUs: number | null
   /** JSON, as the node gave them; `null`: it is of an earlier version. */
   readonly settings: string | null
+  /** The names of its presets; `null`: it is of an earlier version. */
+  readonly presets: readonly string[] | null
   /** It said that it stops: once it is dead, it has left, and was not found dead. */
   readonly isLeaving: boolean
   readonly leases: readonly string[]

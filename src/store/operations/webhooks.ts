@@ -111,6 +111,9 @@ export type WebhookRecord = {
   readonly options: WebhookOptionsRecord | null
 }
 
+/** An account with a webhook whose flow is this preset. */
+export type AccountPreset = { readonly accountId: number; readonly preset: string }
+
 export type AccountVersion = { readonly accountId: number; readonly version: number }
 
 /** A webhook of a list with how many deliveries are pending for it, counted up to 10,000 of each kind. */
@@ -148,6 +151,8 @@ export type WebhookStore = {
    * value should stay and that have none: then nothing is changed. Options are kept as long as the URL's secret.
    */
   optionsReplace(replacement: OptionsReplacement): Promise<OptionsReplaced>
+  /** Returns the presets of CRMs that the listed webhooks of each account use, each once. */
+  webhookListPresets(): Promise<AccountPreset[]>
   /** Returns webhooks by id; ids that are unknown are left out. */
   webhookGetMany(ids: readonly number[]): Promise<WebhookRecord[]>
   /** Returns the first webhook of the list with this URL, or `undefined`. */

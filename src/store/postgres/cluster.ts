@@ -17,6 +17,10 @@ const HOUR_US = 3_600_000_000
 /** The channel of hints that leases changed hands. */
 const CHANNEL = 'hookswitch_leases'
 
+/** A list of names in a column. */
+const listText = (names: readonly string[]): string => names.map(encodeURIComponent).join(' ')
+const listOf = (text: string): string[] => text.split(' ').filter(Boolean).map(decodeURIComponent)
+
 const NOW_US = '(extract(epoch FROM clock_timestamp()) * 1000000)::bigint'
 
 /** Creates the cluster operations of the engine: nodes and leases. Without `hints`, no node is notified of changes. */
@@ -34,17 +38,18 @@ export function createClusterStore({ query }: Pick<Client, 'query'>, hints?: Hin
         ([row]) => row?.timeline ?? null,
         (error) => (isBroken(error) ? Promise.reject(error) : null),
       ),
-    async nodeAdd({ id, address, version, pbxs, settings = null }) {
+    async nodeAdd({ id, address, version, pbxs, presets = null, settings = null }) {
       const leases = ['maintenance', ...pbxs.map((name) => `pbx:${name}`)]
       const terms = leases.map(() => crypto.randomUUID())
       const values = [
         id,
         address,
         version,
-        [EVERY_PBX, ...pbxs.map(encodeURIComponent)].join(' '),
+        [EVERY_PBX, listText(pbxs)].join(' '),
         texts(leases),
         texts(terms),
         settings,
+        presets === null ? null : listText(presets),
       ]
       await query(ADD, values)
     },
@@ -86,7 +91,11 @@ export function createClusterStore({ query }: Pick<Client, 'query'>, hints?: Hin
     async nodeList() {
       const rows = await query<NodeRow>(LIST)
       return rows.map(
-        ({ leases, ...node }): NodeRecord => ({ ...node, leases: leases === '' ? [] : leases.split('\n') }),
+        ({ leases, presets, ...node }): NodeRecord => ({
+          ...node,
+          presets: presets === null ? null : listOf(presets),
+          leases: leases === '' ? [] : leases.split('\n'),
+        }),
       )
     },
   }
@@ -105,8 +114,8 @@ const ADD = `
     INSERT INTO leases (name, node, term) SELECT name, NULL, term FROM unnest($5::text[], $6::text[]) AS new (name, term)
       ON CONFLICT (name) DO NOTHING RETURNING name
   ), ${COUNTED}
-  INSERT INTO nodes (id, address, version, pbxs, started_us, beat, beat_us, settings)
-    VALUES ($1, $2, $3, $4, ${NOW_US}, 1, ${NOW_US}, $7) ON CONFLICT (id) DO NOTHING`
+  INSERT INTO nodes (id, address, version, pbxs, started_us, beat, beat_us, settings, presets)
+    VALUES ($1, $2, $3, $4, ${NOW_US}, 1, ${NOW_US}, $7, $8) ON CONFLICT (id) DO NOTHING`
 
 type BeatRow = {
   what: 'beat' | 'clock' | 'node' | 'version' | 'own' | 'free' | 'count' | 'owner'
@@ -114,6 +123,7 @@ type BeatRow = {
   text: string | null
   number: number
   leaving: boolean
+  presets: string | null
 }
 
 /**
@@ -136,22 +146,23 @@ const BEAT = `
   ), ${COUNTED}, seen AS (
     SELECT version FROM lease_changes WHERE version <> $3
   ), alive AS (
-    SELECT id, beat, pbxs, leaving FROM nodes WHERE dead_us IS NULL
+    SELECT id, beat, pbxs, leaving, presets FROM nodes WHERE dead_us IS NULL
   ), free AS (
     SELECT l.name, l.term FROM leases l WHERE EXISTS (SELECT FROM seen) AND NOT EXISTS (SELECT FROM alive WHERE alive.id = l.node) LIMIT ${MAX_FREE}
   ), counts AS (
     SELECT alive.id AS node, split_part(l.name, ':', 1) AS kind, count(*) AS count
       FROM leases l LEFT JOIN alive ON alive.id = l.node WHERE EXISTS (SELECT FROM seen) GROUP BY 1, 2
   )
-  SELECT 'beat' AS what, id AS name, NULL AS text, 0::bigint AS number, false AS leaving FROM beat
-  UNION ALL SELECT 'clock', NULL, NULL, ${NOW_US}, false
-  UNION ALL SELECT 'node', id, pbxs, beat, leaving FROM alive
-  UNION ALL SELECT 'version', NULL, NULL, version, false FROM seen
-  UNION ALL SELECT 'own', name, term, 0, false FROM leases WHERE node = $1 AND EXISTS (SELECT FROM seen)
-  UNION ALL SELECT 'owner', l.name, l.node, 0, false FROM leases l JOIN alive ON alive.id = l.node
+  SELECT 'beat' AS what, id AS name, NULL AS text, 0::bigint AS number, false AS leaving,
+    NULL AS presets FROM beat
+  UNION ALL SELECT 'clock', NULL, NULL, ${NOW_US}, false, NULL
+  UNION ALL SELECT 'node', id, pbxs, beat, leaving, presets FROM alive
+  UNION ALL SELECT 'version', NULL, NULL, version, false, NULL FROM seen
+  UNION ALL SELECT 'own', name, term, 0, false, NULL FROM leases WHERE node = $1 AND EXISTS (SELECT FROM seen)
+  UNION ALL SELECT 'owner', l.name, l.node, 0, false, NULL FROM leases l JOIN alive ON alive.id = l.node
     WHERE l.name = ANY($5::text[]) AND EXISTS (SELECT FROM seen)
-  UNION ALL SELECT 'free', name, term, 0, false FROM free
-  UNION ALL SELECT 'count', node, kind, count, false FROM counts`
+  UNION ALL SELECT 'free', name, term, 0, false, NULL FROM free
+  UNION ALL SELECT 'count', node, kind, count, false, NULL FROM counts`
 
 /** As in CLAIM, rows are locked in the order of their names. */
 const GIVE = `
@@ -178,22 +189,23 @@ const CLAIM = `
   ), ${COUNTED}
   SELECT name FROM changed`
 
-type NodeRow = Omit<NodeRecord, 'leases'> & { leases: string }
+type NodeRow = Omit<NodeRecord, 'leases' | 'presets'> & { leases: string; presets: string | null }
 
 const LIST = `
   SELECT id, address, version, started_us AS "startedUs", beat_us AS "beatUs", dead_us AS "deadUs",
-    clock_ahead_us AS "clockAheadUs", settings, leaving AS "isLeaving",
+    clock_ahead_us AS "clockAheadUs", settings, presets, leaving AS "isLeaving",
     coalesce((SELECT string_agg(name, E'\\n' ORDER BY name) FROM leases WHERE node = id AND dead_us IS NULL), '') AS leases
   FROM nodes WHERE dead_us IS NULL OR dead_us > ${NOW_US} - ${HOUR_US} ORDER BY started_us, id`
 
 function beatOf(rows: readonly BeatRow[]): ClusterBeat {
   const of = (what: BeatRow['what']) => rows.filter((row) => row.what === what)
   const lease = ({ name, text }: BeatRow) => ({ name: name ?? '', term: text ?? '' })
-  const node = ({ name, text, number, leaving }: BeatRow): LiveNode => ({
+  const node = ({ name, text, number, leaving, presets }: BeatRow): LiveNode => ({
     id: name ?? '',
     beat: number,
     isLeaving: leaving,
-    pbxs: (text ?? '').split(' ').filter(Boolean).map(decodeURIComponent),
+    pbxs: listOf(text ?? ''),
+    presets: presets === null ? null : listOf(presets),
   })
   const version = of('version')[0]?.number
   return {

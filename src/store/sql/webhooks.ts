@@ -3,6 +3,7 @@ import { SWITCH_NAMES, switchesOf } from '../../events/kinds.ts'
 import { etagMatches, etagOf } from '../list-etag.ts'
 import { MAX_COUNTED_BRIEFLY } from '../operations/queue.ts'
 import {
+  type AccountPreset,
   type AccountVersion,
   LEFT_SECRETS_KEPT,
   type ListedOptions,
@@ -168,6 +169,18 @@ function* listOptions(accountId: number): Work<ListedOptions[]> {
   return rows.map(({ url, options }) => ({ url, options: readOptions(options) }))
 }
 
+/** Options are text, of which the databases read no part alike: what may name a preset is read here. */
+function* listPresets(): Work<AccountPreset[]> {
+  const rows = yield* all<{ accountId: number; options: string }>(sql`
+    SELECT w.account_id AS "accountId", s.options ${LISTED_SECRETS} AND s.options LIKE '%"preset":%'`)
+  const found = new Map<string, AccountPreset>()
+  for (const { accountId, options } of rows) {
+    const preset = readOptions(options)?.flow?.preset
+    if (typeof preset === 'string') found.set(`${accountId} ${preset}`, { accountId, preset })
+  }
+  return [...found.values()]
+}
+
 const WEBHOOK = sql`
   SELECT w.id, w.account_id AS "accountId", w.url, w.position IS NOT NULL AS listed, w.cancelled_to AS "cancelledTo",
     s.secret, s.previous, s.previous_until AS "previousUntilUs", s.options
@@ -228,6 +241,7 @@ export const WEBHOOKS: Declarations<WebhookStore> = {
   secretRotate: write(rotateSecret),
   optionsList: read(listOptions),
   optionsReplace: write(replaceOptions),
+  webhookListPresets: read(listPresets),
   webhookGetMany: read(getWebhooks),
   webhookGetByUrl: read(getByUrl),
   webhookListWithPending: read(listWithPending, { isSliced: true }),

@@ -1,6 +1,6 @@
 import { Elysia, t } from 'elysia'
 import { type AuthService, adminGuard } from '../../auth/auth.ts'
-import { ownedBy, stateOfNode } from '../../cluster/cluster.ts'
+import { lackingPresets, ownedBy, stateOfNode } from '../../cluster/cluster.ts'
 import { accepts } from '../../http/accepts.ts'
 import { responses, success } from '../../http/envelope.ts'
 import { MILLISECOND, rfc3339 } from '../../lib/time.ts'
@@ -55,6 +55,7 @@ async function readNodes({ cluster: { store, statuses, nodeId }, pbxs }: Sources
   ])
   const accountsOf = Map.groupBy(named, ({ node }) => node)
   const states = readPbxStates(pbxStates, databaseUs)
+  const living = nodes.filter((node) => stateOfNode(node, databaseUs) !== 'dead')
   return nodes.map((node) => {
     const owned = ownedBy(node)
     return {
@@ -69,6 +70,8 @@ async function readNodes({ cluster: { store, statuses, nodeId }, pbxs }: Sources
       accounts: owned.accounts.length === 0 ? [] : (accountsOf.get(node.id) ?? []).map(({ account }) => account),
       pbxs: owned.pbxs,
       pbx_states: owned.pbxs.map((name) => stateOfPbx(name, states.get(name))),
+      presets: [...(node.presets ?? [])],
+      lacking_presets: living.includes(node) ? lackingPresets(node, living) : [],
       maintenance: owned.maintenance,
       answers: node.id === nodeId(),
     }

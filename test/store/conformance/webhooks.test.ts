@@ -48,6 +48,24 @@ onEngines('webhooks', ({ open }) => {
     expect(await webhooks.secretList(ACCOUNT)).toEqual(before.slice(0, 1))
   })
 
+  test('the presets of CRMs of all accounts are those of listed webhooks, each once', async () => {
+    await using at = await open(ONE, ONE, TWO)
+    const { webhooks } = at.store
+    const set = (url: string, options: Partial<WebhookOptionsRecord>) =>
+      webhooks.optionsReplace({ accountId: ACCOUNT, url, options: { ...DEFAULT_OPTIONS, ...options }, nowUs: NOW })
+    const flow = (preset: string) => ({ flow: { preset, parameters: { note: '"\\\u0000' } } })
+    expect(await webhooks.webhookListPresets()).toEqual([])
+    await set(ONE, { body: { preset: 'flat', parameters: {} } })
+    await set(TWO, flow('mine'))
+    expect(await webhooks.webhookListPresets()).toEqual([{ accountId: ACCOUNT, preset: 'mine' }])
+    await set(ONE, flow('mine'))
+    expect(await webhooks.webhookListPresets()).toEqual([{ accountId: ACCOUNT, preset: 'mine' }])
+    await set(ONE, flow('odoo'))
+    expect((await webhooks.webhookListPresets()).map(({ preset }) => preset).toSorted()).toEqual(['mine', 'odoo'])
+    await at.setList([entry(ONE)])
+    expect(await webhooks.webhookListPresets()).toEqual([{ accountId: ACCOUNT, preset: 'odoo' }])
+  })
+
   test('options belong to a URL, are replaced as a whole, and are kept while it is not in the list', async () => {
     await using at = await open(ONE, TWO)
     const { webhooks } = at.store

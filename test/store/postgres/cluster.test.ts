@@ -37,7 +37,7 @@ describe.skipIf(POSTGRES_MISSING !== undefined)('the store of the cluster', () =
     await add('a', ['office & branch'])
     await seen('a')
     const { nodes, free, counts, own, databaseUs } = await seen('a')
-    expect(nodes).toEqual([{ id: 'a', beat: 2, pbxs: [EVERY_PBX, 'office & branch'], isLeaving: false }])
+    expect(nodes).toEqual([{ id: 'a', beat: 2, pbxs: [EVERY_PBX, 'office & branch'], presets: null, isLeaving: false }])
     expect(free.map(({ name }) => name).sort()).toEqual(['account:1', 'maintenance', 'pbx:office & branch'])
     expect(own).toEqual([])
     expect(counts.map(({ node, kind, count }) => `${node} ${kind} ${count}`).sort()).toEqual([

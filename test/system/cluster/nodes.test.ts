@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'bun:test'
-import { nodeLine } from '../../../src/cli/node-line.ts'
+import { lackingPresetsLine, nodeLine } from '../../../src/cli/node-line.ts'
 import { emptyFolder, run, startServe } from '../../help/app.ts'
 import { emptyDatabase, POSTGRES_MISSING } from '../../help/postgres.ts'
 import { until } from '../../help/receiver.ts'
@@ -59,6 +59,8 @@ const shown = (pbxs: number): Parameters<typeof nodeLine>[0] => ({
   account_count: 1,
   accounts: ['default'],
   pbxs: [],
+  presets: ['odoo'],
+  lacking_presets: [],
   maintenance: true,
   answers: false,
   pbx_states: Array.from({ length: pbxs }, (_, at) => ({
@@ -81,4 +83,13 @@ test.each([80, 120, 200])(
 
 test('a node with few PBXs has all in its line', () => {
   expect(nodeLine(shown(2), 300)).toMatch(/PBX pbx-0 \(refused: .*\), pbx-1 \(refused: .*\), maintenance$/)
+})
+
+test('a node that lacks presets has a line of its own that names them', () => {
+  const line = (...names: string[]) => lackingPresetsLine({ ...shown(1), lacking_presets: names })
+  expect(line()).toBeUndefined()
+  expect(line('dolibarr')).toBe(
+    'http://192.0.2.1:8080 lacks the preset dolibarr: nodes that have it send for the accounts that use it',
+  )
+  expect(line('dolibarr', 'frappe')).toContain('lacks the presets dolibarr, frappe: nodes that have them')
 })

@@ -15,6 +15,7 @@ import outages from '../migrations/011.sql' with { type: 'text' }
 import flowsAndStates from '../migrations/021.sql' with { type: 'text' }
 import callsAndPeople from '../migrations/025.sql' with { type: 'text' }
 import popTokens from '../migrations/026.sql' with { type: 'text' }
+import presetsOfNodes from '../migrations/027.sql' with { type: 'text' }
 import { type Client, newClient, type Query } from './client.ts'
 import { makeCallsByE164 } from './early-e164.ts'
 import { makeCallFacts } from './early-facts.ts'
@@ -55,6 +56,7 @@ const MIGRATIONS: readonly Migration[] = [
   { to: 21, text: flowsAndStates, usableFrom: 1, early: [makeCallsByE164, makeCallEnds] },
   { to: 25, text: callsAndPeople, usableFrom: 1, early: [makeCallFacts] },
   { to: 26, text: popTokens, usableFrom: 1, early: [] },
+  { to: 27, text: presetsOfNodes, usableFrom: 1, early: [] },
 ]
 
 /** The version of the store that this program uses. */

@@ -57,9 +57,10 @@ const COLUMNS: readonly Column<Node>[] = [
   },
 ]
 
-function dutiesOf({ pbxs, accounts, account_count: count, maintenance }: Node): string {
+function dutiesOf({ pbxs, accounts, account_count: count, maintenance, lacking_presets: lacking }: Node): string {
   const parts = [namesOf(pbxs, pbxs.length, 'PBX', 'PBXs'), namesOf(accounts, count, 'account', 'accounts')]
-  return [...parts, ...(maintenance ? ['maintenance'] : [])].join(' · ')
+  const lacks = lacking.length === 0 ? [] : [`lacks ${namesOf(lacking, lacking.length, 'the preset', 'the presets')}`]
+  return [...lacks, ...parts, ...(maintenance ? ['maintenance'] : [])].join(' · ')
 }
 
 function namesOf(names: readonly string[], count: number, one: string, many: string): string {
