@@ -3,9 +3,18 @@ import { GUIDES } from '../../../src/docs/guides.ts'
 import { allPresets } from '../../../src/flows/presets/catalog.ts'
 import { shownPresets } from '../../../src/flows/setup/service.ts'
 import { crmAddressOf } from '../../../src/web/browser/lib/crm-addresses.ts'
-import { type CrmForm, crmFormOf, fillLines, findCrmErrors, flowOfForm } from '../../../src/web/browser/lib/crm-form.ts'
+import {
+  type CrmForm,
+  crmFormOf,
+  describePhone,
+  fillLines,
+  findCrmErrors,
+  flowOfForm,
+  offeredPhones,
+} from '../../../src/web/browser/lib/crm-form.ts'
 import { formatSentence } from '../../../src/web/browser/lib/format.ts'
 import { anchorOf, sectionsOf } from '../../../src/web/browser/lib/guide-search.ts'
+import type { Phone } from '../../../src/web/browser/lib/resources.ts'
 
 const URL = 'https://crm.example.com'
 const PRESETS = shownPresets()
@@ -82,6 +91,38 @@ test('the map is filled in with the users of the CRM, and existing lines stay', 
   ]
   expect(fillLines(lines, users)).toEqual(filled)
   expect(fillLines(filled, users)).toEqual(filled)
+})
+
+describe('the known phones', () => {
+  const phone = (extension: string, name: string | null, state: Phone['state'] = 'registered') => ({
+    extension,
+    name,
+    state,
+  })
+  const phones = [
+    phone('101', 'Anna Smith'),
+    phone('102', 'Bo', 'unregistered'),
+    phone('103', null, 'unreachable'),
+    phone('104', null),
+    phone('101', 'Hotel desk', 'unregistered'),
+  ]
+
+  test('are offered with name and state, each extension once, without the ones that a line has', () => {
+    expect(offeredPhones(phones, [{ extension: ' 102 ', user: '' }])).toEqual([
+      { extension: '101', text: 'Anna Smith; Hotel desk, not registered' },
+      { extension: '103', text: 'unreachable' },
+      { extension: '104', text: '' },
+    ])
+    expect(offeredPhones([], [])).toEqual([])
+  })
+
+  test('are shown beside their extension; another extension is not known', () => {
+    expect(['102', '104', '105'].map((extension) => describePhone(extension, phones))).toEqual([
+      'Bo, not registered',
+      '',
+      undefined,
+    ])
+  })
 })
 
 describe('every preset', () => {

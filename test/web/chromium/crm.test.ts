@@ -31,6 +31,23 @@ describe.skipIf(CHROMIUM === undefined)('a CRM is connected in the page (needs c
     await ask(app, 'PUT', '/integration/webhook', { token, body: [webhook(OTHER)] })
     seen = await visit(await browserOfRun(), { viewport: { width: 1280, height: 900 }, reducedMotion: 'reduce' })
     const { page } = seen
+    // Two PBXs may have phones with the same extension.
+    const phone = (pbx: string, extension: string, name: string | null, state: string) => ({
+      pbx,
+      extension,
+      name,
+      state,
+      since: null,
+      device: 'idle',
+      contacts: 1,
+    })
+    const result = [
+      phone('hotel', '101', 'Hotel desk', 'unregistered'),
+      phone('hotel', '204', null, 'unreachable'),
+      phone('office', '101', 'Anna Smith', 'registered'),
+      phone('office', '102', 'Ben Fox', 'registered'),
+    ]
+    await page.route('**/phone', (route) => route.fulfill({ json: { status: 'success', code: 200, result } }))
     await page.goto(`${app.url}/#/webhooks`)
     await page.getByLabel('E-mail').fill(EMAIL)
     await page.getByLabel('Password').fill(PASSWORD)
@@ -128,7 +145,23 @@ describe.skipIf(CHROMIUM === undefined)('a CRM is connected in the page (needs c
       '504141',
       'Anna Smith',
     ])
-    await page.getByLabel('Extension 1', { exact: true }).fill('101')
+    const extension = page.getByLabel('Extension 1', { exact: true })
+    const offered = async () =>
+      await page
+        .locator('datalist#extensions option')
+        .evaluateAll((options) => options.map((option) => [option.getAttribute('value'), option.textContent]))
+    const [desk, ...others] = [
+      ['101', 'Hotel desk, not registered; Anna Smith'],
+      ['204', 'unreachable'],
+      ['102', 'Ben Fox'],
+    ]
+    expect(await offered()).toEqual([desk, ...others])
+    await extension.fill('999')
+    await page.getByText('no known phone').waitFor()
+    await examine('unknown')
+    await extension.fill('101')
+    await page.getByText('Hotel desk, not registered; Anna Smith').waitFor()
+    expect(await offered()).toEqual(others)
     // One that the CRM does not list, which was entered before, stays.
     expect(await page.getByLabel('Responsible user').inputValue()).toBe('504150')
     await until('a call has ended', async () => {

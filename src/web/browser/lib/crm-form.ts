@@ -117,23 +117,23 @@ export function fillLines(lines: readonly MapLine[], users: readonly CrmUser[]):
   return filled
 }
 
-/** Gives users without an extension the one of the phone that has their name, unless another user has it. */
-export function matchNames(
-  lines: readonly MapLine[],
-  users: readonly CrmUser[],
-  phones: readonly Pick<Phone, 'extension' | 'name'>[],
-): MapLine[] {
-  const plain = (name: string | null) => (name ?? '').trim().toLowerCase()
+type KnownPhone = Pick<Phone, 'extension' | 'name' | 'state'>
+
+const PHONE_STATES = { registered: null, unregistered: 'not registered', unreachable: 'unreachable' } as const
+
+/** Returns the name and state of the known phones with an extension; `undefined` if none is known. */
+export function describePhone(extension: string, phones: readonly KnownPhone[]): string | undefined {
+  const known = phones.filter((phone) => phone.extension === extension)
+  if (known.length === 0) return undefined
+  const texts = known.map(({ name, state }) => [name, PHONE_STATES[state]].filter((part) => part).join(', '))
+  return [...new Set(texts.filter((text) => text !== ''))].join('; ')
+}
+
+/** Returns the extensions of the known phones that no line has, each once, with the name and state of the phone. */
+export function offeredPhones(phones: readonly KnownPhone[], lines: readonly MapLine[]) {
   const taken = new Set(lines.map(({ extension }) => extension.trim()))
-  return lines.map((line) => {
-    const name = plain(users.find(({ id }) => id === line.user.trim())?.name ?? null)
-    if (line.extension.trim() !== '' || name === '') return line
-    const found = phones.filter((phone) => plain(phone.name) === name && !taken.has(phone.extension))
-    const [only] = found
-    if (found.length !== 1 || only === undefined) return line
-    taken.add(only.extension)
-    return { ...line, extension: only.extension }
-  })
+  const free = new Set(phones.map(({ extension }) => extension).filter((extension) => !taken.has(extension)))
+  return Array.from(free, (extension) => ({ extension, text: describePhone(extension, phones) ?? '' }))
 }
 
 /** Returns the form of a webhook's stored flow; `null` without a flow of a known preset. */

@@ -2,7 +2,7 @@ import type { ComponentChildren } from 'preact'
 import type { FieldError } from '../../../../lib/fault.ts'
 import { CheckField, FieldErrors, FormField, SelectField } from '../../components/form-field.tsx'
 import { Icon } from '../../components/icon.tsx'
-import { type CrmForm, fieldText, linesOf, type MapLine } from '../../lib/crm-form.ts'
+import { type CrmForm, describePhone, fieldText, linesOf, type MapLine, offeredPhones } from '../../lib/crm-form.ts'
 import { pluralize } from '../../lib/format.ts'
 import type { CrmUser, FlowPreset, Phone } from '../../lib/resources.ts'
 
@@ -106,6 +106,12 @@ function userOptions(users: readonly CrmUser[], value: string): (readonly [strin
   return [['', 'nobody'], ...listed, ...(isUnknown ? ([[value, value]] as const) : [])]
 }
 
+/** Returns what is known of the phone of a line; an extension that no phone has may be a slip. */
+function phoneOf(extension: string, phones: readonly Phone[]): string {
+  if (extension === '' || phones.length === 0) return ''
+  return describePhone(extension, phones) ?? 'no known phone'
+}
+
 function UserMap({
   form,
   errors,
@@ -135,9 +141,9 @@ function UserMap({
       </div>
       <p class="hint">{help}. A line without an extension is not saved.</p>
       <datalist id={EXTENSIONS}>
-        {phones.map((phone) => (
-          <option key={`${phone.pbx} ${phone.extension}`} value={phone.extension}>
-            {phone.name}
+        {offeredPhones(phones, lines).map(({ extension, text }) => (
+          <option key={extension} value={extension}>
+            {text}
           </option>
         ))}
       </datalist>
@@ -151,7 +157,7 @@ function UserMap({
             value={line.extension}
             onInput={(event) => set(at, { extension: event.currentTarget.value })}
           />
-          <span class="cut dim">{phones.find(({ extension }) => extension === line.extension.trim())?.name ?? ''}</span>
+          <span class="cut dim">{phoneOf(line.extension.trim(), phones)}</span>
           {users === null ? (
             <input
               type="text"

@@ -15,7 +15,6 @@ import {
   isCrm,
   isSameField,
   linesOf,
-  matchNames,
   placeErrors,
   storedCrmForm,
 } from '../../lib/crm-form.ts'
@@ -134,7 +133,7 @@ export function useCrmSetup(stored: StoredSetup, { onSaved, onDone }: Handlers) 
             ...now,
             values: {
               ...now.values,
-              [map]: matchNames(fillLines(linesOf(now, map), result.users), result.users, stored.phones),
+              [map]: fillLines(linesOf(now, map), result.users),
             },
           },
     )
