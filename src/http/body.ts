@@ -9,10 +9,12 @@ import { errorsOf, INVALID, lazyValidator, MAX_ERRORS } from './validation.ts'
 
 /** A list of 100 webhooks needs less. */
 const MAX_BODY_BYTES = 1024 * 1024
-/** The limit without a token: a login needs less, and thousands of clients may log in at the same time. */
-const MAX_STRANGERS_BYTES = 16 * 1024
-/** Bodies above this size are limited per account, because reading and checking 1 MiB takes some 50 ms. */
+/**
+ * Bodies above this size are limited per account, because reading and checking 1 MiB takes some 50 ms. All requests
+ * without a token count as one account: a login needs less, and thousands of clients may log in at the same time.
+ */
 const LARGE_BYTES = 16 * 1024
+const STRANGERS = 0
 const accountBytes = createAllowance({ atOnce: 32 * MAX_BODY_BYTES, perSecond: MAX_BODY_BYTES, now: steadyUs })
 const JSON_TYPE = /^application\/(?:[\w.-]+\+)?json$/
 
@@ -120,14 +122,13 @@ function* halvesIn(value: unknown, path: string): Generator<FieldError> {
   }
 }
 
-async function readBounded({ request, accountId }: Omit<Incoming, 'body'>): Promise<Uint8Array> {
-  const maxBytes = accountId === undefined ? MAX_STRANGERS_BYTES : MAX_BODY_BYTES
-  const tooLarge = () => new Fault('too_large', `The body is too large: at most ${maxBytes} bytes are accepted.`)
+async function readBounded({ request, accountId = STRANGERS }: Omit<Incoming, 'body'>): Promise<Uint8Array> {
+  const tooLarge = () => new Fault('too_large', `The body is too large: at most ${MAX_BODY_BYTES} bytes are accepted.`)
   const spend = (bytes: number) => {
-    if (accountId !== undefined && bytes > 0) accountBytes.spend(accountId, bytes)
+    if (bytes > 0) accountBytes.spend(accountId, bytes)
   }
   const declared = Number(request.headers.get('content-length') ?? 0)
-  if (declared > maxBytes) throw tooLarge()
+  if (declared > MAX_BODY_BYTES) throw tooLarge()
   if (request.body === null) return new Uint8Array()
   // The server enforces an announced length; only a chunked body has to be counted while it is read.
   if (request.headers.has('content-length')) {
@@ -139,7 +140,7 @@ async function readBounded({ request, accountId }: Omit<Incoming, 'body'>): Prom
   for await (const chunk of request.body) {
     spend(Math.min(chunk.length, length + chunk.length - LARGE_BYTES))
     length += chunk.length
-    if (length > maxBytes) throw tooLarge()
+    if (length > MAX_BODY_BYTES) throw tooLarge()
     chunks.push(chunk)
   }
   return Buffer.concat(chunks)

@@ -83,12 +83,25 @@ describe('a body of a stranger', () => {
       'an unannounced',
       (length: number) => `Transfer-Encoding: chunked\r\n\r\n${length.toString(16)}\r\n${' '.repeat(length)}\r\n`,
     ],
-  ])('of more than 16 KiB is not waited for: %s length', async (_, rest) => {
+  ])('of more than 1 MiB is not waited for: %s length', async (_, rest) => {
     using sender = byHand('POST /auth/login HTTP/1.1')
-    sender.socket.write(rest(16 * 1024 + 1))
+    sender.socket.write(rest(1024 * 1024 + 1))
     await until('it is answered', () => sender.state.text.includes('"message"'))
     expect(sender.state.text).toStartWith('HTTP/1.1 413')
   })
+})
+
+test.each([
+  ['an announced', (text: string) => text],
+  ['an unannounced', (text: string) => new Blob([text]).stream()],
+])('a login may have a body of 1 MiB: %s length', async (_, raw) => {
+  const login = JSON.stringify({ email: 'nobody@example.com', password: 'wrong password', padding: '' })
+  const text = `${login}${' '.repeat(1024 * 1024 - login.length)}`
+  const { status } = await ask(app, 'POST', '/auth/login', {
+    raw: raw(text),
+    headers: { 'content-type': 'application/json' },
+  })
+  expect(status).toBe(401)
 })
 
 test('an account that sends one large body after the other has to wait, and no other one is', async () => {
