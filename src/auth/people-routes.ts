@@ -16,7 +16,7 @@ import type { AuthService } from './service.ts'
 
 const about = { tags: ['People'], security: [{ bearer: [] }] }
 
-const Params = t.Object({ id: t.String({ description: 'The id of the user', form: { pattern: '^[0-9]+$' } }) })
+const Params = t.Object({ id: t.String({ description: 'The id of the user', form: { pattern: '^[1-9][0-9]*$' } }) })
 const TokenParams = t.Object({
   ...Params.properties,
   token: t.String({ description: 'The id of the token', form: TOKEN_ID }),
@@ -107,7 +107,7 @@ export function peopleRoutes({ auth, people, audit, linkBase }: Dependencies) {
         detail: {
           summary: "Change a user's name, type or account",
           description:
-            'With another account the sessions go with the user, and API tokens are revoked. 409 for the last administrator, who stays one.',
+            'With another account the sessions go with the user, and API tokens are revoked. An account that does not exist is 422. 409 for the last administrator, who stays one.',
           ...about,
         },
       },
@@ -204,8 +204,8 @@ export function peopleRoutes({ auth, people, audit, linkBase }: Dependencies) {
     )
 }
 
-/** Returns the id of a user in a path; 0, which no user has, for any other text. */
-const idOf = (text: string): number => (/^\d{1,15}$/.test(text) ? Number(text) : 0)
+/** Returns the id of a user in a path; 0, which no user has, for any other text: each user has one path. */
+const idOf = (text: string): number => (/^[1-9]\d{0,14}$/.test(text) ? Number(text) : 0)
 
 /** Only the operator of the machine chooses a password for another user; administrators make a link. */
 const onlyByOperator = () =>

@@ -1,3 +1,4 @@
+import { INVALID } from '../http/validation.ts'
 import { accountKey } from '../lib/account-key.ts'
 import { Fault, type FieldError } from '../lib/fault.ts'
 import { comparedText } from '../lib/text.ts'
@@ -98,7 +99,7 @@ export function createPeople({ store, passwords, accountOfPbx, onChanged, onAdde
       return { ...(await shown(made.id)), ...(link && { link: link.url }) }
     },
 
-    /** Changes a user. @throws Fault 404; 409 if nobody else is an administrator. */
+    /** Changes a user. @throws Fault 404; 409 if nobody else is an administrator; 422 for an unknown account. */
     async change(id: number, changes: UserChanges, source: TurnSource): Promise<User> {
       const { name, type, account, password } = changes
       const passwordHash = password === undefined ? undefined : await passwords.hash(password, source)
@@ -108,10 +109,10 @@ export function createPeople({ store, passwords, accountOfPbx, onChanged, onAdde
         type: type && USER_TYPES[type],
         account: account && comparedText(account.trim()),
         passwordHash,
-        atUs: now(),
       })
       if (changed === 'unknown') throw unknown()
       if (changed === 'last') throw last()
+      if (changed === 'unknown_account') throw noAccount()
       onChanged()
       return await shown(id)
     },
@@ -157,6 +158,13 @@ export function createPeople({ store, passwords, accountOfPbx, onChanged, onAdde
 const unknown = () => new Fault('not_found', 'There is no user with this id: GET /user lists them.')
 const last = () =>
   new Fault('conflict', 'This is the last administrator: make another user an administrator first, then try again.')
+
+const noAccount = () =>
+  new Fault('invalid', INVALID, {
+    errors: [
+      { path: '/account', message: 'is no account: GET /account lists them, and a new one is made by its first user' },
+    ],
+  })
 
 /** @throws Fault 422 where no address is known for the link. */
 function newLink(base: string | undefined): { readonly url: string; readonly codeHash: string } {

@@ -7,7 +7,7 @@ import { popTokenHash, tokenHash } from './token.ts'
  * The user and token of a request. `name`: the name of an API token, `null` of a login; `tokenHash`: the hash under
  * which it is stored.
  */
-export type Session = Omit<UserOfToken, 'lastUsedUs'> & { readonly tokenHash: string; lastUsedUs: number | null }
+export type Session = Omit<UserOfToken, 'lastUsedUs'> & { lastUsedUs: number | null }
 
 /** The size of the session cache, more than a customer has systems; beyond it each request reads the store. */
 const MAX_SESSIONS = 10_000
@@ -34,16 +34,12 @@ export function createSessions(accounts: Store['accounts'], now: NowUs): Session
 
   async function lookUp(token: string, hash: string): Promise<Session | undefined> {
     const before = generation
-    const session = (await stored(hash)) ?? (await stored(popTokenHash(token)))
-    if (session === undefined) return undefined
+    const found = await accounts.userGetByToken(hash, popTokenHash(token))
+    if (found === undefined) return undefined
+    const session: Session = { ...found }
     if (before === generation && sessions.size < MAX_SESSIONS) sessions.set(hash, session)
     noteUse(session)
     return session
-  }
-
-  async function stored(hash: string): Promise<Session | undefined> {
-    const found = await accounts.userGetByToken(hash)
-    return found && { ...found, tokenHash: hash }
   }
 
   function noteUse(session: Session): void {

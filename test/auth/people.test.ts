@@ -39,7 +39,7 @@ beforeAll(async () => {
   admin = await api.logIn('default', 'ADMIN')
   user = await api.logIn('acme')
   const [own] = await store.accounts.userList()
-  await store.accounts.userUpdate({ id: own?.id ?? 0, passwordHash: await passwords.hash('mine'), atUs: nowUs })
+  await store.accounts.userUpdate({ id: own?.id ?? 0, passwordHash: await passwords.hash('mine') })
 })
 afterAll(async () => {
   await api.stop()
@@ -138,7 +138,16 @@ describe('accounts and users', () => {
     await byAdmin('PATCH', `/user/${id}`, { type: 'USER' })
     expect((await as(session)('GET', '/user')).status).toBe(403)
     expect((await byAdmin('PATCH', '/user/999', { name: 'X' })).status).toBe(404)
-    expect((await byAdmin('PATCH', '/user/x', { name: 'X' })).status).toBe(404)
+    for (const wrong of ['x', `0${id}`, `+${id}`, `${id}.0`]) {
+      expect([wrong, (await byAdmin('PATCH', `/user/${wrong}`, { name: 'X' })).status]).toEqual([wrong, 404])
+      expect([wrong, (await byAdmin('GET', `/user/${wrong}/token`)).status]).toEqual([wrong, 404])
+    }
+    const elsewhere = await byAdmin('PATCH', `/user/${id}`, { name: 'Y', account: 'acmee' })
+    expect(elsewhere).toMatchObject({ status: 422, body: { result: { errors: [{ path: '/account' }] } } })
+    expect((await byAdmin('GET', '/account')).body.result).not.toContainEqual(
+      expect.objectContaining({ name: 'acmee' }),
+    )
+    expect((await byAdmin('GET', '/user')).body.result).toContainEqual(expect.objectContaining({ id, name: 'Cem' }))
     const password = await byAdmin('PATCH', `/user/${id}`, { password: 'known to others' })
     expect(password).toMatchObject({ status: 422, body: { result: { errors: [{ path: '/password' }] } } })
   })

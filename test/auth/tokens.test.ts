@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { join } from 'node:path'
 import { createAuthService } from '../../src/auth/service.ts'
-import { tokenHash } from '../../src/auth/token.ts'
+import { newToken, tokenHash } from '../../src/auth/token.ts'
 import { tokenRoutes } from '../../src/auth/token-routes.ts'
 import { createTokenService } from '../../src/auth/token-service.ts'
 import { SECOND } from '../../src/lib/time.ts'
@@ -182,5 +182,22 @@ describe('a token for the pop page', () => {
     expect(await asEarlierNode(pop)).toBeUndefined()
     expect(await asEarlierNode(full)).toMatchObject({ name: 'crm', pop: false })
     expect((await createAuthService(store).session(pop))?.pop).toBe(true)
+  })
+
+  test('is found with one read of the store, as any token, known or not', async () => {
+    const session = await api.logIn('once')
+    const { access_token: pop } = made(await create(session, { name: 'desk', pop: true }))
+    let reads = 0
+    const accounts: typeof store.accounts = {
+      ...store.accounts,
+      userGetByToken(...hashes) {
+        reads += 1
+        return store.accounts.userGetByToken(...hashes)
+      },
+    }
+    const auth = createAuthService({ ...store, accounts })
+    const found = []
+    for (const token of [pop, session, newToken()]) found.push((await auth.session(token))?.pop)
+    expect([found, reads]).toEqual([[true, false, undefined], 3])
   })
 })

@@ -50,7 +50,6 @@ export type UserChange = {
   readonly type?: number | undefined
   readonly account?: string | undefined
   readonly passwordHash?: string | undefined
-  readonly atUs: number
 }
 
 /** The password of a user whose link has this code, and the token of the first log-in with it. */
@@ -102,6 +101,7 @@ export type TokenRecord = TokenRights & {
 /** The user and the rights of a token. `name`: the name of an API token, `null` for a login. */
 export type UserOfToken = TokenRights & {
   readonly user: UserRecord
+  readonly tokenHash: string
   readonly name: string | null
   readonly lastUsedUs: number | null
 }
@@ -118,15 +118,15 @@ export type AccountStore = {
   userList(): Promise<ListedUser[]>
   /** Returns how many users there are. */
   userCount(): Promise<number>
-  /** Returns whose token has this hash, and its facts, or `undefined`. */
-  userGetByToken(tokenHash: string): Promise<UserOfToken | undefined>
+  /** Returns whose token has one of these hashes, and its facts, or `undefined`. */
+  userGetByToken(...tokenHashes: string[]): Promise<UserOfToken | undefined>
   /** Returns a user with its password hash, or `undefined`. */
   userGetPassword(email: string): Promise<(UserRecord & { passwordHash: string }) | undefined>
   /**
-   * Changes a user. A new account is created; a new password ends the invitation. `last`: nobody else is an
-   * administrator with a password, so that this one stays.
+   * Changes a user; a new password ends the invitation. `last`: nobody else is an administrator with a password, so that
+   * this one stays. `unknown_account`: there is no account of this name, in any case. Then nothing is changed.
    */
-  userUpdate(change: UserChange): Promise<'updated' | 'unknown' | 'last'>
+  userUpdate(change: UserChange): Promise<'updated' | 'unknown' | 'unknown_account' | 'last'>
   /** Replaces the invitation of a user. Returns false if there is no such user. */
   userInvite(invited: Invitation & { id: number }): Promise<boolean>
   /** Returns the user whose invitation has this code and has not expired, or `undefined`. */

@@ -18,7 +18,19 @@ import {
   type UserRecord,
 } from '../operations/accounts.ts'
 import { type Declarations, read, write } from './operation.ts'
-import { all, count, exists, first, forShare, forUpdate, forUpdateOf, run, type Work } from './statement.ts'
+import {
+  all,
+  among,
+  count,
+  exists,
+  first,
+  forShare,
+  forUpdate,
+  forUpdateOf,
+  run,
+  texts,
+  type Work,
+} from './statement.ts'
 
 const USER = sql`u.id, u.account_id AS "accountId", u.type, u.name, u.email, u.created_at AS "createdUs"`
 const ALL_ACCOUNTS = sql`SELECT id, name FROM accounts ORDER BY id`
@@ -68,6 +80,13 @@ function* ensureAccount(wanted: string, atUs: number): Work<string> {
   return account
 }
 
+/** Returns the id of the account of this name, in any case. */
+function* findAccount(wanted: string): Work<number | undefined> {
+  const accounts = yield* all<AccountRecord>(ALL_ACCOUNTS)
+  const account = spellingOf(wanted, accounts)
+  return accounts.find(({ name }) => name === account)?.id
+}
+
 /** Returns whether no other user is an administrator who can log in. */
 function* isLastAdmin({ type, passwordHash, id }: UserRecord & { passwordHash: string }): Work<boolean> {
   if (type !== ADMIN || passwordHash === NO_PASSWORD) return false
@@ -78,26 +97,27 @@ function* isLastAdmin({ type, passwordHash, id }: UserRecord & { passwordHash: s
 const userOf = (id: number): Work<(UserRecord & { passwordHash: string }) | undefined> =>
   first(sql`SELECT ${USER}, u.password_hash AS "passwordHash" FROM users u WHERE u.id = ${id}`)
 
-function* updateUser(change: UserChange): Work<'updated' | 'unknown' | 'last'> {
-  const { id, name, type, account, passwordHash, atUs } = change
+function* updateUser(change: UserChange): Work<'updated' | 'unknown' | 'unknown_account' | 'last'> {
+  const { id, name, type, account, passwordHash } = change
   yield* run(ONE_AT_A_TIME)
   const before = yield* userOf(id)
   if (before === undefined) return 'unknown'
   if (type !== undefined && type !== ADMIN && (yield* isLastAdmin(before))) return 'last'
+  const next = account === undefined ? undefined : yield* findAccount(account)
+  if (account !== undefined && next === undefined) return 'unknown_account'
   if (name !== undefined) yield* run(sql`UPDATE users SET name = ${name} WHERE id = ${id}`)
   if (type !== undefined) yield* run(sql`UPDATE users SET type = ${type} WHERE id = ${id}`)
   if (passwordHash !== undefined)
     yield* run(sql`
       UPDATE users SET password_hash = ${passwordHash}, invitation = NULL, invited_until = NULL WHERE id = ${id}`)
-  if (account !== undefined) yield* moveUser(id, yield* ensureAccount(account, atUs))
+  if (next !== undefined) yield* moveUser(id, next)
   return 'updated'
 }
 
 /** A session goes with its user; an API token was made for a program of the account. */
-function* moveUser(id: number, account: string): Work<void> {
+function* moveUser(id: number, accountId: number): Work<void> {
   const hasMoved = yield* exists(sql`
-    UPDATE users SET account_id = (SELECT id FROM accounts WHERE name = ${account})
-    WHERE id = ${id} AND account_id <> (SELECT id FROM accounts WHERE name = ${account}) RETURNING 1`)
+    UPDATE users SET account_id = ${accountId} WHERE id = ${id} AND account_id <> ${accountId} RETURNING 1`)
   if (hasMoved) yield* run(sql`DELETE FROM tokens WHERE user_id = ${id} AND name IS NOT NULL`)
 }
 
@@ -162,13 +182,16 @@ function* deleteTokensOfUser(id: number): Work<number | undefined> {
 /** SQLite has no booleans. */
 type StoredRights = Pick<TokenRights, 'extension'> & { calls: number | boolean; pop: number | boolean }
 
-function* getByToken(tokenHash: string): Work<UserOfToken | undefined> {
-  const row = yield* first<UserRecord & StoredRights & { lastUsedUs: number | null; tokenName: string | null }>(sql`
-    SELECT ${USER}, t.last_used_at AS "lastUsedUs", t.name AS "tokenName", t.calls, t.pop, t.extension
-    FROM tokens t JOIN users u ON u.id = t.user_id WHERE t.hash = ${tokenHash}`)
+type TokenFacts = { tokenHash: string; lastUsedUs: number | null; tokenName: string | null }
+
+function* getByToken(...tokenHashes: string[]): Work<UserOfToken | undefined> {
+  const row = yield* first<UserRecord & StoredRights & TokenFacts>(sql`
+    SELECT ${USER}, t.hash AS "tokenHash", t.last_used_at AS "lastUsedUs", t.name AS "tokenName", t.calls, t.pop,
+      t.extension
+    FROM tokens t JOIN users u ON u.id = t.user_id WHERE t.hash ${among(texts(tokenHashes))}`)
   if (row === undefined) return undefined
-  const { lastUsedUs, tokenName, calls, pop, extension, ...user } = row
-  return { user, name: tokenName, calls: Boolean(calls), pop: Boolean(pop), extension, lastUsedUs }
+  const { tokenHash, lastUsedUs, tokenName, calls, pop, extension, ...user } = row
+  return { user, tokenHash, name: tokenName, calls: Boolean(calls), pop: Boolean(pop), extension, lastUsedUs }
 }
 
 function* listTokens(userId: number, limit: number): Work<TokenRecord[]> {

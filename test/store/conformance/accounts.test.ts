@@ -58,8 +58,8 @@ onEngines('accounts', ({ open }) => {
     await using at = await open()
     const { accounts } = at.store
     const id = await withTokens(accounts, 'one')
-    expect(await accounts.userUpdate({ id, type: 2, atUs: NOW })).toBe('updated')
-    expect(await accounts.userUpdate({ id: 999, type: 2, atUs: NOW })).toBe('unknown')
+    expect(await accounts.userUpdate({ id, type: 2 })).toBe('updated')
+    expect(await accounts.userUpdate({ id: 999, type: 2 })).toBe('unknown')
     expect((await accounts.userGetByToken('one'))?.user.type).toBe(2)
     expect((await accounts.userList()).map(({ type }) => type)).toEqual([2])
   })
@@ -160,7 +160,7 @@ onEngines('accounts', ({ open }) => {
     await using at = await open()
     const { accounts } = at.store
     const id = await withTokens(accounts, 'one')
-    expect(await accounts.userUpdate({ id, name: 'B', passwordHash: 'x', atUs: NOW })).toBe('updated')
+    expect(await accounts.userUpdate({ id, name: 'B', passwordHash: 'x' })).toBe('updated')
     expect(await accounts.userGetPassword('a@example.com')).toMatchObject({ name: 'B', passwordHash: 'x' })
     expect(await accounts.userDelete(999)).toBe('unknown')
     expect(await accounts.userDelete(id)).toBe('deleted')
@@ -183,15 +183,18 @@ onEngines('accounts', ({ open }) => {
       madeWith: 'one',
       atUs: NOW,
     })
-    await accounts.userUpdate({ id, account: 'DEFAULT', atUs: NOW })
+    await accounts.userUpdate({ id, account: 'DEFAULT' })
     expect(await accounts.userGetByToken('two')).toBeDefined()
-    await accounts.userUpdate({ id, account: 'acme', atUs: NOW })
+    expect(await accounts.userUpdate({ id, name: 'Moved', account: 'acme' })).toBe('unknown_account')
+    expect(await accounts.userList()).toMatchObject([{ id, name: 'A', account: 'default' }])
+    await accounts.userCreate(user('other@example.com', 'acme'))
+    await accounts.userUpdate({ id, account: 'ACME' })
     const accountId = (await accounts.accountGetId('acme')) ?? 0
     expect(await accounts.userGetByToken('one')).toMatchObject({ user: { accountId } })
     expect(await accounts.userGetByToken('two')).toBeUndefined()
     expect(await accounts.accountListWithCounts()).toMatchObject([
       { name: 'default', users: 0, webhooks: 0 },
-      { name: 'acme', users: 1, webhooks: 0, createdUs: NOW },
+      { name: 'acme', users: 2, webhooks: 0, createdUs: NOW },
     ])
   })
 
@@ -207,8 +210,8 @@ onEngines('accounts', ({ open }) => {
     const invitation = { codeHash: 'c', untilUs: NOW + 1 }
     await accounts.userCreate({ ...user('c@example.com'), type: 2, passwordHash: '', invitation })
     const demoted = await Promise.all([
-      accounts.userUpdate({ id: one, type: 1, atUs: NOW }),
-      another.userUpdate({ id: two, type: 1, atUs: NOW }),
+      accounts.userUpdate({ id: one, type: 1 }),
+      another.userUpdate({ id: two, type: 1 }),
     ])
     expect(demoted.toSorted()).toEqual(['last', 'updated'])
     const left = (await accounts.userList()).find(({ type, email }) => type === 2 && email !== 'c@example.com')

@@ -39,7 +39,7 @@ test.each([
     () => ACCOUNTS.userChangePasswordIfUnchanged.work({ ...token, newPasswordHash: 'n', revokeOthers: true }),
   ],
   ['a user whose tokens are deleted', 'FOR UPDATE', () => ACCOUNTS.tokenDeleteOfUser.work(1)],
-  ['an administrator who is demoted', 'FOR UPDATE', () => ACCOUNTS.userUpdate.work({ id: 1, type: 1, atUs: 1 })],
+  ['an administrator who is demoted', 'FOR UPDATE', () => ACCOUNTS.userUpdate.work({ id: 1, type: 1 })],
   ['a user who is deleted', 'FOR UPDATE', () => ACCOUNTS.userDelete.work(1)],
   [
     'a token that asks for another one',

@@ -87,7 +87,7 @@ export function PersonDrawer({ person, accounts, onSaved, onClose }: PersonDrawe
               onInput={(account) => set({ ...value, account })}
               errors={errors}
               list={list}
-              hint="Whose calls and webhooks these are. A new name makes a new account."
+              hint={`Whose calls and webhooks these are.${person === null ? ' A new name makes a new account.' : ''}`}
             />
             <datalist id={list}>
               {accounts.map((name) => (
