@@ -27,17 +27,26 @@ const nullable = <Schema extends TSchema>(schema: Schema, description: string) =
 
 /** The form of the names of steps, kept values and parameters. */
 export const NAME_PATTERN = '^[a-z][a-z0-9_]{0,39}$'
+const NAME_RULE = 'must begin with a letter a-z and have at most 40 of a-z, 0-9 and _'
+const NAME = { pattern: NAME_PATTERN, rule: NAME_RULE }
 const template = (description: string) => t.String({ maxLength: MAX_TEMPLATE_CHARACTERS, description })
 const pointer = (description: string) =>
-  t.String({ maxLength: 200, pattern: '^(/([^/~]|~[01])*)*$', description, examples: ['/result/id'] })
+  t.String({
+    maxLength: 200,
+    pattern: '^(/([^/~]|~[01])*)*$',
+    rule: 'must be a JSON pointer, such as /result/id',
+    description,
+    examples: ['/result/id'],
+  })
 
 /** The events that can begin a step: the switches' names, and the call events that options request. */
 const isOfCall = (kind: FurtherEvent): kind is Exclude<FurtherEvent, StateEventKind> => !isOfState(kind)
 export const STEP_EVENTS = [...SWITCH_NAMES, ...FURTHER_NAMES.filter(isOfCall)] as const
 const stepEvent = words(STEP_EVENTS, 'A switch, or a kind of `events`')
 export type StepEvent = (typeof STEP_EVENTS)[number]
-const Keep = t.Record(t.String({ pattern: NAME_PATTERN }), pointer('Where the value is in the JSON answer'), {
+const Keep = t.Record(t.String(NAME), pointer('Where the value is in the JSON answer'), {
   ...closed,
+  rule: `is no name of a value: it ${NAME_RULE}`,
   maxProperties: MAX_KEPT,
   description:
     'Values of the JSON answer to keep for the call: names, each with a JSON pointer to a string, number or boolean of at most 1 KiB',
@@ -75,7 +84,7 @@ export const Rule = t.Object(
     ),
     step: t.Optional(
       t.String({
-        pattern: NAME_PATTERN,
+        ...NAME,
         description:
           'Only with `again`: the earlier step at which to begin; default: the one in the `again` of the step',
       }),
@@ -115,6 +124,7 @@ const requestFields = {
   content_type: t.String({
     maxLength: 200,
     pattern: '^[A-Za-z0-9!#$&^_.+-]+/[A-Za-z0-9!#$&^_.+-]+( *; *[A-Za-z0-9-]+=[A-Za-z0-9"!#$&\'*+.^_`|~-]+)*$',
+    rule: 'must be a content type, such as application/json',
     description: 'The content type of the body',
   }),
   body: nullable(template('Liquid, escaped for the content type'), 'The body; `null`: none'),
@@ -123,7 +133,7 @@ const requestFields = {
 const stepFields = {
   ...requestFields,
   again: nullable(
-    t.String({ pattern: NAME_PATTERN }),
+    t.String(NAME),
     'An earlier step, a search, at which a repetition begins if it is unknown whether the request was carried out: its answer was lost, or the process was killed',
   ),
   if: nullable(template('Liquid'), 'The step is skipped if this renders to nothing, white space or `false`'),
@@ -135,7 +145,7 @@ const stepFields = {
     description: '`recording`: the body is the recording (only for `recording_saved`); or a part of a form',
   }),
   keep: Keep,
-  needs: t.Array(t.String({ pattern: NAME_PATTERN }), {
+  needs: t.Array(t.String(NAME), {
     maxItems: MAX_KEPT,
     uniqueItems: true,
     description: 'Names of kept values; the step is skipped if one is missing',
@@ -143,7 +153,7 @@ const stepFields = {
   when: t.Array(Rule, { maxItems: MAX_RULES, description: 'Rules about the answer; if none matches, 2xx is `done`' }),
 }
 const stepHead = {
-  name: t.String({ pattern: NAME_PATTERN, description: 'Unique within the flow' }),
+  name: t.String({ ...NAME, description: 'Unique within the flow' }),
   on: t.Array(stepEvent, { minItems: 1, uniqueItems: true, description: 'The events that begin the step' }),
 }
 
@@ -230,7 +240,7 @@ export type LoginAuthorization = {
 }
 export type Authorization = OAuth2Authorization | LoginAuthorization
 
-const Parameters = t.Record(t.String({ pattern: NAME_PATTERN }), t.Unknown(), {
+const Parameters = t.Record(t.String(NAME), t.Unknown(), {
   ...closed,
   maxProperties: 100,
   description: 'Values for the templates, as `parameters`; or the parameters of the preset',
@@ -243,7 +253,7 @@ export const NewFlow = t.Object(
     steps: t.Optional(
       t.Array(NewStep, { minItems: 1, maxItems: MAX_STEPS, description: 'The requests, sent in this order' }),
     ),
-    preset: t.Optional(t.String({ pattern: NAME_PATTERN, description: 'The name of a preset that has the steps' })),
+    preset: t.Optional(t.String({ ...NAME, description: 'The name of a preset that has the steps' })),
     parameters: t.Optional(Parameters),
     origins: t.Optional(
       t.Array(textSchema({ maxLength: 300 }), {

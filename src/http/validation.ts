@@ -77,7 +77,7 @@ function messageOf({ type, schema, value }: Found): string {
     case ValueErrorType.ObjectRequiredProperty:
       return 'is missing'
     case ValueErrorType.ObjectAdditionalProperties:
-      return 'is an unknown field'
+      return ruleOf(schema) ?? 'is an unknown field'
     case ValueErrorType.StringMaxLength:
       return `may have ${schema.maxLength} characters at most`
     case ValueErrorType.StringMinLength:
@@ -89,7 +89,7 @@ function messageOf({ type, schema, value }: Found): string {
     case ValueErrorType.ObjectMaxProperties:
       return `may have ${schema.maxProperties} entries at most`
     case ValueErrorType.StringPattern:
-      return 'has the wrong form: /docs describes it'
+      return ruleOf(schema) ?? 'has the wrong form: /docs describes it'
     case ValueErrorType.ArrayMaxItems:
       return `may have ${schema.maxItems} items at most`
     case ValueErrorType.IntegerMinimum:
@@ -104,6 +104,9 @@ function messageOf({ type, schema, value }: Found): string {
       return `must be ${expected(schema)}`
   }
 }
+
+/** Returns the sentence by which a schema explains its pattern, or the names of its fields. */
+const ruleOf = ({ rule }: TSchema): string | undefined => (typeof rule === 'string' ? rule : undefined)
 
 /** Returns why people may not enter a value where the schema has a name or another text of theirs. */
 function enteredProblem(schema: TSchema, value: unknown): string | undefined {

@@ -240,10 +240,14 @@ function plain(schema: unknown): unknown {
   return original === schema ? reference(naming.name) : { description: schema.description, ...reference(naming.name) }
 }
 
-/** Returns the keywords of a schema, or the fields of an object, as plain JSON Schema. */
+/**
+ * Returns the keywords of a schema, or the fields of an object, as plain JSON Schema. `rule` is for messages alone: it
+ * says what `pattern` says.
+ */
 function written(schema: Json): Json {
-  const { form, ...keywords } = Object.fromEntries(Object.entries(schema).map(([key, value]) => [key, plain(value)]))
-  // An object without a kind is a list of fields, and `form` may be one of them.
-  if (!(Kind in schema)) return form === undefined ? keywords : { ...keywords, form }
+  const fields = Object.fromEntries(Object.entries(schema).map(([key, value]) => [key, plain(value)]))
+  // An object without a kind is a list of fields, and may have any name.
+  if (!(Kind in schema)) return fields
+  const { form, rule: _rule, ...keywords } = fields
   return { ...keywords, ...objectOf(form) }
 }

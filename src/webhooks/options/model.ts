@@ -70,6 +70,7 @@ const TemplateBody = named(
         t.String({
           maxLength: 200,
           pattern: '^[A-Za-z0-9!#$&^_.+-]+/[A-Za-z0-9!#$&^_.+-]+( *; *[A-Za-z0-9-]+=[A-Za-z0-9"!#$&\'*+.^_`|~-]+)*$',
+          rule: 'must be a content type, such as application/json',
           description: 'The content type of the result; default: `application/json`',
         }),
       ),

@@ -1,6 +1,8 @@
+import { findValueError } from '../../events/filter.ts'
 import { flowErrors, hasCredentials, headerErrors, requestAuthorizationErrors } from '../../flows/flows.ts'
 import type { FieldError } from '../../lib/fault.ts'
 import { objectOf } from '../../lib/foreign-json.ts'
+import { pointerPart } from '../../lib/json-pointer.ts'
 import { isMqttUrl } from '../../outbound/mqtt-url.ts'
 import { bodyPresetOf, PRESET_NAMES, type PresetName } from './body-presets.ts'
 import { tlsErrors } from './tls.ts'
@@ -11,6 +13,7 @@ export function optionsRule(body: unknown): FieldError[] {
   const withCredentials = hasCredentials(given.url)
   return [
     ...headerErrors(given.headers, { pointer: '/headers', withCredentials }),
+    ...filterErrors(given.filter),
     ...bodyErrors(given.body),
     ...flowErrors(given.flow, { url: given.url, body: given.body, withCredentials }),
     ...requestAuthorizationErrors(given.authorization, {
@@ -23,6 +26,15 @@ export function optionsRule(body: unknown): FieldError[] {
     ...discoveryErrors(given.discovery, given.url),
   ]
 }
+
+/** Names the values of a filter with which no event is sent. */
+const filterErrors = (filter: unknown): FieldError[] =>
+  Object.entries(objectOf(filter)).flatMap(([key, values]) =>
+    (Array.isArray(values) ? values : []).flatMap((value: unknown, at) => {
+      const message = typeof value === 'string' ? findValueError(key, value) : undefined
+      return message === undefined ? [] : [{ path: `/filter/${pointerPart(key)}/${at}`, message }]
+    }),
+  )
 
 function discoveryErrors(discovery: unknown, url: unknown): FieldError[] {
   if (discovery === undefined || discovery === null || typeof url !== 'string' || isMqttUrl(url)) return []

@@ -44,6 +44,7 @@ type Dependencies = {
 
 const UNLISTED: FieldError = { path: '/url', message: 'is not in the list' }
 const NOT_KEPT = 'has no stored value that null could keep'
+const NO_KEY = 'is missing: no key of this certificate is stored'
 const NOT_KEPT_FOR_ORIGINS = `${NOT_KEPT}: with a further origin in \`origins\` each has to be sent again`
 const JSON_TYPE = 'application/json'
 const DEFAULT_EVENT = 'call_started'
@@ -152,12 +153,13 @@ export function createOptionsService({
         nowUs: nowUs(),
       })
       if (replaced === 'unlisted') throw invalid([UNLISTED])
+      const notKept = given?.origins?.length ? NOT_KEPT_FOR_ORIGINS : NOT_KEPT
       if ('unknownHeaders' in replaced)
         throw invalid(
           [
             ...replaced.unknownHeaders.map((name) => pointerTo(name)),
             ...replaced.unknownSecrets.map((key) => separated.pointers[key] ?? ''),
-          ].map((path) => ({ path, message: given?.origins?.length ? NOT_KEPT_FOR_ORIGINS : NOT_KEPT })),
+          ].map((path) => ({ path, message: path === '/tls/key' ? NO_KEY : notKept })),
         )
       onChanged(accountId)
       return { options: shown(url, replaced), switchedOn: needed.filter((event) => !before.includes(event)) }

@@ -409,6 +409,21 @@ describe('422 at', () => {
     expect(paths(await put(flow)).toSorted()).toEqual(expected.toSorted())
   })
 
+  test('names of the wrong form, with the right form', async () => {
+    const wrong = { name: 'Add', again: 'Find it', keep: { 'contact-id': '/id', contact: 'id' }, needs: ['1'] }
+    const form = 'must begin with a letter a-z and have at most 40 of a-z, 0-9 and _'
+    const answer = await put({ steps: [step(wrong)] })
+    expect((answer.body.result as { errors: unknown[] }).errors).toEqual(
+      expect.arrayContaining([
+        { path: '/flow/steps/0/name', message: form },
+        { path: '/flow/steps/0/again', message: form },
+        { path: '/flow/steps/0/needs/0', message: form },
+        { path: '/flow/steps/0/keep/contact-id', message: `is no name of a value: it ${form}` },
+        { path: '/flow/steps/0/keep/contact', message: 'must be a JSON pointer, such as /result/id' },
+      ]),
+    )
+  })
+
   test('a status that there is not, with the limit', async () => {
     const { body } = await put({ steps: [step({ when: [{ status: [200, 999], then: 'done' }] })] })
     const message = 'may be 599 at most'

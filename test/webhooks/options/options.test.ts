@@ -151,11 +151,13 @@ describe('options', () => {
       const stored = (await store.webhooks.webhookGetByUrl(1, ONE))?.options
       expect([stored?.tls, Object.values(stored?.flowSecrets ?? {})]).toEqual([{ certificate: cert, ca: null }, [key]])
       expect(errorsOf(await put({ tls: { certificate: certify(['ben'], authority).cert } }))).toEqual([
-        '/tls/key has no stored value that null could keep',
+        '/tls/key is missing: no key of this certificate is stored',
       ])
       // Without the option, the key is gone.
       expect((await put({ tls: {} })).body.result).toMatchObject({ tls: null })
-      expect(errorsOf(await put({ tls: { certificate: cert } }))).toHaveLength(1)
+      expect(errorsOf(await put({ tls: { certificate: cert } }))).toEqual([
+        '/tls/key is missing: no key of this certificate is stored',
+      ])
     })
 
     test('may have authorities alone', async () => {
@@ -297,6 +299,11 @@ describe('options', () => {
     ],
     [{ discovery: 'homeassistant' }, '/discovery needs a URL with mqtt: or mqtts:'],
     [{ discovery: 'openhab' }, '/discovery must be one of homeassistant'],
+    [
+      { filter: { direction: ['inbound', 'inbond'] } },
+      /^\/filter\/direction\/1 inbond matches no event: use inbound, /,
+    ],
+    [{ filter: { result: ['bogus*'] } }, /^\/filter\/result\/0 bogus\* matches no event: use /],
     [{ order: 'loose' }, '/order must be one of first_attempt, strict'],
     [{ max_per_second: 0.05 }, '/max_per_second must be 0.1 at least'],
     [{ max_per_second: 1_001 }, '/max_per_second may be 1000 at most'],
@@ -317,7 +324,10 @@ describe('options', () => {
     [{ body: { template: 'x', parameters: {} } }, '/body/parameters are only allowed with a preset'],
     [{ body: { template: '' } }, '/body/template must not be empty'],
     [{ body: { template: 'x'.repeat(16_385) } }, '/body/template may have 16384 characters at most'],
-    [{ body: { template: 'x', content_type: 'text' } }, '/body/content_type has the wrong form: /docs describes it'],
+    [
+      { body: { template: 'x', content_type: 'text' } },
+      '/body/content_type must be a content type, such as application/json',
+    ],
     [{ body: { template: 'a\n{% if %}' } }, /^\/body\/template line 2, column \d+: /],
     [{ body: { template: '{{ data.name | nope }}' } }, '/body/template line 1, column 1: undefined filter: nope'],
     [
