@@ -92,8 +92,8 @@ export function newShares(options: SharesOptions) {
     },
 
     /**
-     * Returns hand-overs: to nodes that lack fewer of an account's presets, and to nodes with at least two fewer leases,
-     * so that none goes back and forth; the least loaded first.
+     * Returns hand-overs: to nodes that lack fewer of an account's presets, and to nodes with at least two fewer
+     * leases, so that none goes back and forth; the least loaded first.
      */
     handOversOf(view: ClusterView, own: readonly string[], members: readonly LiveNode[]): HandOver[] {
       const self = selfOf(view)
@@ -188,8 +188,8 @@ function newLeaseCounts(view: ClusterView, nodes: readonly LiveNode[], lackOf: L
   return {
     countOf,
     /**
-     * Returns the node for a lease among the nodes that can own it: of the ones that lack the fewest of its presets, the
-     * one with the fewest leases of this kind.
+     * Returns the node for a lease among the nodes that can own it: of the ones that lack the fewest of its presets,
+     * the one with the fewest leases of this kind.
      */
     nodeFor(name: string): string | undefined {
       let found: { readonly id: string; readonly lack: number } | undefined

@@ -123,8 +123,8 @@ export type AccountStore = {
   /** Returns a user with its password hash, or `undefined`. */
   userGetPassword(email: string): Promise<(UserRecord & { passwordHash: string }) | undefined>
   /**
-   * Changes a user; a new password ends the invitation. `last`: nobody else is an administrator with a password, so that
-   * this one stays. `unknown_account`: there is no account of this name, in any case. Then nothing is changed.
+   * Changes a user; a new password ends the invitation. `last`: nobody else is an administrator with a password, so
+   * that this one stays. `unknown_account`: there is no account of this name, in any case. Then nothing is changed.
    */
   userUpdate(change: UserChange): Promise<'updated' | 'unknown' | 'unknown_account' | 'last'>
   /** Replaces the invitation of a user. Returns false if there is no such user. */
