@@ -25,8 +25,8 @@ import { newTrustWatch } from './trust-watch.ts'
 export type LeaseKeeper = Ownership & {
   /**
    * Joins the cluster as a node with this address, and with facts for other nodes and commands. Resolves after its
-   * first heartbeat, or when it is stopped. From then on other nodes may give it leases; some seconds later it takes its
-   * share.
+   * first heartbeat, or when it is stopped. From then on other nodes may give it leases; some seconds later it takes
+   * its share.
    */
   join(address: string, facts?: NodeFacts): Promise<void>
   /** Returns the id of this node. It changes after the node was declared dead. */
