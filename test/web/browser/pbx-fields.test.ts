@@ -3,12 +3,14 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parsePbxUrl } from '../../../src/pbx/source/pbx-url.ts'
 import {
+  countryOf,
   findNameError,
   findPortError,
   newPbxFields,
   type PbxFields,
   pbxFieldsOf,
   pbxUrlOf,
+  withCountry,
   withFreeName,
   withProduct,
 } from '../../../src/web/browser/lib/pbx-fields.ts'
@@ -43,6 +45,15 @@ describe('the fields of the form', () => {
     expect(withFreeName({ ...proposed, name: 'lab' }, ['lab']).name).toBe('lab')
     expect(findNameError({ ...proposed, name: ' lab ' }, ['lab'])).toMatch(/^There is a PBX lab already: give/)
     expect(findNameError(proposed, ['lab'])).toBeNull()
+  })
+
+  test('give the country in its place among the parameters, in any case, and take it out again', () => {
+    expect(countryOf(fields)).toBe('UZ')
+    const german = withCountry(fields, ' d&e=1')
+    expect([german.more, countryOf(german)]).toEqual(['trunks=carrier*&country=DE', 'DE'])
+    expect(parsePbxUrl(pbxUrlOf(german))).toMatchObject({ pbx: { country: 'DE', trunks: ['carrier*'] } })
+    expect(withCountry(german, '').more).toBe('trunks=carrier*')
+    expect(countryOf(newPbxFields('a secret'))).toBe('')
   })
 
   test('become a URL that means the same', () => {

@@ -80,6 +80,21 @@ export function withDomainsAsCustomers(fields: PbxFields, isOn: boolean): PbxFie
   return { ...fields, more: [...(isOn && !isSet ? [DOMAINS] : []), ...others].join('&') }
 }
 
+const COUNTRY = 'country='
+
+/** Returns the country in which the numbers of the PBX are dialled; empty: none is given. */
+export const countryOf = ({ more }: Pick<PbxFields, 'more'>): string =>
+  parametersOf(more)
+    .find((one) => one.startsWith(COUNTRY))
+    ?.slice(COUNTRY.length) ?? ''
+
+/** Gives the country, or takes it out. Letters alone are taken: whatever else is typed would be another parameter. */
+export function withCountry(fields: PbxFields, country: string): PbxFields {
+  const letters = country.replace(/[^a-z]/gi, '').toUpperCase()
+  const others = parametersOf(fields.more).filter((one) => !one.startsWith(COUNTRY))
+  return { ...fields, more: [...others, ...(letters === '' ? [] : [`${COUNTRY}${letters}`])].join('&') }
+}
+
 const KNOWN_PASSWORD = 'ClueCon'
 
 /** Writes the error of a password that everybody knows: from another machine it is an error. `null`: nothing. */

@@ -11,6 +11,7 @@ import { InlineText } from '../../components/inline-text.tsx'
 import { type ApiResult, errorText, request } from '../../lib/api.ts'
 import { refreshOverview } from '../../lib/connection.ts'
 import {
+  countryOf,
   describeSecretRisk,
   findNameError,
   findPortError,
@@ -18,6 +19,7 @@ import {
   isLocal,
   type PbxFields,
   pbxUrlOf,
+  withCountry,
   withDomainsAsCustomers,
   withPlace,
   withProduct,
@@ -201,6 +203,14 @@ function PlaceStep({ fields, onChange, isKnown = false }: StepProps) {
           placeholder={String(port)}
           hint={`Empty: ${port}.`}
         />
+        <FormField
+          label="Country"
+          name="country"
+          value={countryOf(fields)}
+          onInput={(country) => onChange(withCountry(fields, country))}
+          placeholder="DE"
+          hint="Two letters. CRMs then find callers by +49…"
+        />
       </div>
     </Step>
   )
@@ -345,7 +355,7 @@ function MoreFold({ fields, onChange, isKnown = false, hasSecret, protocol }: Mo
           name="more"
           value={fields.more}
           onInput={(more) => onChange({ ...fields, more })}
-          hint="For example trunks=carrier*&country=UZ: see Connect a PBX under Help."
+          hint="For example trunks=carrier*&timezone=UTC: see Connect a PBX under Help."
         />
       </div>
       {kind === 'asterisk' ? (
