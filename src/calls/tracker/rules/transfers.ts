@@ -110,16 +110,17 @@ export function attendedTransfer(state: TrackerState, at: At, signal: Attended):
   if (signal.stays !== true)
     for (const one of [...transferers, parties.by]) if (one !== undefined) markLeft(one, at.atUs)
   for (const call of [first, ...rest]) handOver(state, call, parties, { transferers, at })
+  const isToCaller = parties.to !== undefined && callOf(state, parties.to)?.root === parties.to.id
   for (const call of rest) {
     if (isTransfer && call === other && endsInside(call, first))
       mergeTransferred(state, call, first, signal.through === true)
     else merge(state, call, first)
   }
-  // The party that answered the consultation handles the call from now on; if it is an outside party, the party joined
-  // to it does.
+  // The party that answered the consultation handles the call from now on; if it is an outside party or a caller, the
+  // party joined to it does.
   if (stageOfParty(state, parties.to)?.answered === true) {
     noteEntered(state, parties.to?.endpoint.kind === 'external' ? parties.transferee : parties.to, at)
-  }
+  } else if (isToCaller) noteEntered(state, parties.transferee, at)
   noteCallGoesOn(first)
   markChanged(state, first)
 }
