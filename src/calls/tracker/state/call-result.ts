@@ -91,6 +91,18 @@ const isBusyPhone = (call: Call, top: Stage): boolean =>
     (stage) => stage.result === 'busy' && stage.legs.length > 0 && (stage === top || top.legs.length === 0),
   )
 
+/**
+ * Returns the code of the answered party that left last, else of the last one that was dialled. Phones that lost to the
+ * one that answered have a cause of their own.
+ */
+function codeOfOther(state: TrackerState, call: Call, last: Stage | undefined): number | null {
+  const legsOf = ({ legs }: Stage) => legs.flatMap((id) => channelOf(state, id) ?? [])
+  const talked = call.stages.filter(({ answered, legs }) => answered && legs.length > 0).flatMap(legsOf)
+  const latest = talked.toSorted((a, b) => (a.goneUs ?? 0) - (b.goneUs ?? 0))
+  const legs = latest.length > 0 || last === undefined ? latest : legsOf(last)
+  return legs.findLast(({ end }) => end?.code != null)?.end?.code ?? null
+}
+
 /** Returns the cause of a call's end, and the side that ended it. */
 export function hangupOf(state: TrackerState, call: Call): Hangup {
   const root = channelOf(state, call.root)
@@ -99,10 +111,7 @@ export function hangupOf(state: TrackerState, call: Call): Hangup {
   if (call.lost !== null) return { cause: call.lost, code: null, by: 'unknown' }
   if (call.mergedInto !== null) return { cause: 'normal', code: null, by: 'system' }
   const result = resultOf(state, call)
-  // Phones that lost to the one that answered have a cause of their own.
-  const talked = call.stages.findLast((stage) => stage.answered && stage.legs.length > 0)
-  const codes = ((talked ?? last)?.legs ?? []).map((id) => channelOf(state, id)?.end?.code ?? null)
-  const code = root?.end?.code ?? codes.findLast((one) => one !== null) ?? null
+  const code = root?.end?.code ?? codeOfOther(state, call, last)
   const hungUpBy = stayedAlone(state, call, root) ? null : call.hungUpBy
   const by = hungUpBy ?? (root?.hungUpItself ? 'caller' : 'system')
   if (result === 'answered' || result === 'voicemail') return { cause: 'normal', code, by }
