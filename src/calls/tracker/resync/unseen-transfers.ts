@@ -2,7 +2,7 @@ import type { At, SnapshotChannel } from '../../signal.ts'
 import { noteFoundAnswered } from '../facts/dials.ts'
 import { destination } from '../facts/places.ts'
 import { endUnseen } from '../rules/channels.ts'
-import { expectLink, joinUnseenTransfer } from '../rules/linked-calls.ts'
+import { expectLink, expectUnseenTransfer, joinUnseenTransfer } from '../rules/linked-calls.ts'
 import { isOver, mayBecomeOne } from '../rules/merges.ts'
 import { markLeft, talkedWith } from '../state/conversations.ts'
 import {
@@ -28,8 +28,11 @@ import type { Listing } from './listing.ts'
 export function joinUnseen(state: TrackerState, row: SnapshotChannel): void {
   const channel = channelOf(state, row.id)
   const own = callOf(state, channel)
+  if (channel === undefined || own === undefined) return
   const other = callByLinkedId(state, row.linkedId)
-  if (channel === undefined || own === undefined || other === undefined || own === other) return
+  if (isUp(channel) && !isVirtual(channel))
+    for (const heard of heardBy(state, channel)) if (!isVirtual(heard)) expectUnseenTransfer(state, channel, heard)
+  if (other === undefined || own === other) return
   if (!isUp(channel) || isVirtual(channel) || isOver(own) || isOver(other)) return
   // A call that was settling because it may be a pick-up was one, wherever its channel is now.
   if (!own.emitted && own.root === channel.id && own.stages.length === 0) {

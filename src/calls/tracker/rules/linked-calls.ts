@@ -60,8 +60,8 @@ export function expectUnseenTransfer(state: TrackerState, one: Channel, other: C
 }
 
 function isLeftAsking(state: TrackerState, call: Call, first: Call): boolean {
-  if (call.consultedBy === null || call.parentId !== first.id) return false
-  const asking = channelOf(state, call.consultedBy)
+  if (call.parentId !== first.id) return false
+  const asking = channelOf(state, call.consultedBy ?? call.root)
   return asking === undefined || !isUp(asking) || asking.missingUs !== null
 }
 
