@@ -16,7 +16,17 @@ export { startCallRetention } from './ingest/call-retention.ts'
 export { startIngest } from './ingest/ingest.ts'
 export { type CallOwners, openTracker } from './ingest/open-tracker.ts'
 export { requestChannel } from './request-channel.ts'
-export type { Activity, At, ChannelSignal, End, Endpoint, Signal, SnapshotChannel, Translator } from './signal.ts'
+export type {
+  AboutSnapshot,
+  Activity,
+  At,
+  ChannelSignal,
+  End,
+  Endpoint,
+  Signal,
+  SnapshotChannel,
+  Translator,
+} from './signal.ts'
 export { reasonFor } from './tracker/emit/reasons.ts'
 export type { Tenants } from './tracker/state/account-decision.ts'
 export type { RequestedCall } from './tracker/state/requested-calls.ts'

@@ -294,23 +294,30 @@ type ConnectionSignal =
 
 export type Signal = At & (ChannelSignal | ConnectionSignal)
 
+/** What is known of a snapshot beside its rows. */
+export type AboutSnapshot<Frame> = {
+  /**
+   * Channels that were created during the request: they are left out, since the events that wait behind the snapshot
+   * report all of them.
+   */
+  readonly created?: ReadonlySet<string> | undefined
+  /** Channels without a reliable row. */
+  readonly uncertain?: readonly string[] | undefined
+  /**
+   * The events that came before the answer to the connection's first request and are read after it, in order. The
+   * snapshot is put back to the moment before them: the first event of a channel shows what the channel was then.
+   */
+  readonly earlier?: readonly Frame[] | undefined
+}
+
 /**
  * Translates the frames of one connection into signals. Collects facts that the protocol spreads over several frames;
  * does no I/O.
  */
 export type Translator<Frame> = {
   event(frame: Frame, arrivedUs: number): Signal[]
-  /**
-   * Translates the rows of a complete snapshot into signals. Channels that were `created` during the request are left
-   * out, since the events that wait behind the snapshot report all of them. Channels in `uncertain` have no reliable
-   * row.
-   */
-  snapshot(
-    rows: readonly Frame[],
-    arrivedUs: number,
-    created?: ReadonlySet<string>,
-    uncertain?: readonly string[],
-  ): Signal[]
+  /** Translates the rows of a complete snapshot into signals. */
+  snapshot(rows: readonly Frame[], arrivedUs: number, about?: AboutSnapshot<Frame>): Signal[]
   /** Translates like `snapshot`, in small steps between which no other frame may be translated. */
   snapshotInSteps?(...snapshot: Parameters<Translator<Frame>['snapshot']>): Generator<void, Signal[]>
   /** Returns the signals of events that have waited long enough for others. */

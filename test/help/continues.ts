@@ -53,4 +53,7 @@ export const CONTINUES: Readonly<Record<string, string>> = {
   'gap-out-transferred': 'gap-out-transferred-2',
   'gap-queue-then-attended': 'gap-queue-then-attended-2',
   'gap-consulted-queue': 'gap-consulted-queue-2',
+  'gap-blind-outside-busy': 'gap-blind-outside-busy-2',
+  'gap-consultation-joined': 'gap-consultation-joined-2',
+  'gap-answered-ended-before-list': 'gap-answered-ended-before-list-2',
 }

@@ -9,8 +9,11 @@ import type { Random } from './random.ts'
 const START_US = 1_795_213_000_000_000
 const RELIST_US = 2 * SECOND
 
-/** A lost connection, in microseconds of the recording. */
-export type Cut = { readonly fromUs: number; readonly untilUs: number }
+/**
+ * A lost connection, in microseconds of the recording. `answerUs`: the first list is answered so much later, and what
+ * comes until then is read after it.
+ */
+export type Cut = { readonly fromUs: number; readonly untilUs: number; readonly answerUs?: number }
 
 /** Returns a cut of 1 to 4 s at a random moment of a recording. */
 export function randomCut(random: Random, tape: Tape): Cut {
@@ -38,13 +41,16 @@ export function playCut(tape: Tape, cut?: Cut, listedBefore?: number): CallEvent
     for (const atUs of lists.filter((one) => one <= untilUs)) feed(connection.snapshot(step, START_US + atUs))
     lists = lists.filter((one) => one > untilUs)
   }
-  const lose = ({ fromUs, untilUs }: Cut): void => {
+  const lose = ({ fromUs, untilUs, answerUs = 0 }: Cut): void => {
     feed([{ kind: 'disconnected', atUs: START_US + fromUs, arrivedUs: START_US + fromUs }])
     while (step < tape.steps && tape.atUs(step) < untilUs) step += 1
     played.tickUntil(START_US + untilUs)
     connection = tape.connect()
     connected(false, START_US + untilUs)
-    lists = [untilUs, untilUs + RELIST_US]
+    let answered = step
+    while (answered < tape.steps && tape.atUs(answered) < untilUs + answerUs) answered += 1
+    feed(connection.snapshot(step, START_US + untilUs, answered))
+    lists = [untilUs + RELIST_US]
   }
   let isLost = false
   for (; step < tape.steps; step += 1) {

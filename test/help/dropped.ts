@@ -17,8 +17,8 @@ export type Tape = {
   /** A new connection: its translator knows nothing yet. */
   connect(): {
     signals(step: number, arrivedUs: number): Signal[]
-    /** The PBX's channels after `step` steps. */
-    snapshot(step: number, arrivedUs: number): Signal[]
+    /** The PBX's channels after `step` steps; `answered`: after as many, of which the last are read later. */
+    snapshot(step: number, arrivedUs: number, answered?: number): Signal[]
   }
 }
 
@@ -48,7 +48,13 @@ function amiTape(name: string): Tape {
       return {
         signals: (step, arrivedUs) =>
           steps.slice(step, step + 1).flatMap(({ frame }) => translator.event(frame, arrivedUs)),
-        snapshot: (step, arrivedUs) => translator.snapshot(rows[step] ?? [], arrivedUs),
+        snapshot(step, arrivedUs, answered = step) {
+          const earlier = steps.slice(step, answered).map(({ frame }) => frame)
+          const created = new Set(
+            earlier.flatMap((frame) => (frame.name === 'Newchannel' ? [frame.get('Uniqueid')] : [])),
+          )
+          return translator.snapshot(rows[answered] ?? [], arrivedUs, { created, earlier })
+        },
       }
     },
   }
@@ -79,7 +85,13 @@ function eslTape(name: string): Tape {
       return {
         signals: (step, arrivedUs) =>
           frames.slice(step, step + 1).flatMap((frame) => translator.event(frame, arrivedUs)),
-        snapshot: (step, arrivedUs) => translator.snapshot(rows[step] ?? [], arrivedUs),
+        snapshot(step, arrivedUs, answered = step) {
+          const earlier = frames.slice(step, answered)
+          const created = new Set(
+            earlier.flatMap(({ event }) => (event?.name === 'CHANNEL_CREATE' ? [event.get('Unique-ID')] : [])),
+          )
+          return translator.snapshot(rows[answered] ?? [], arrivedUs, { created, earlier })
+        },
       }
     },
   }

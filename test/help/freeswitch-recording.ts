@@ -9,6 +9,8 @@ import { FIXTURES, readRecording } from './recording.ts'
 
 const START_US = 1_795_213_000_000_000
 
+const createdBy = ({ event }: EslFrame): string[] => (event?.name === 'CHANNEL_CREATE' ? [event.get('Unique-ID')] : [])
+
 /** Returns the events of a recording, or of several that continue each other. */
 export function freeswitchEvents(
   names: readonly string[],
@@ -29,6 +31,19 @@ export function freeswitchEvents(
     const clock: EslFrame[] = []
     const isListedAgain = text.split('{"row_count"').length > 4
     let listedUs = 0
+    // A session reads the events that come before its first list after that list.
+    let earlier: { readonly frame: EslFrame; readonly arrivedUs: number }[] | undefined = text.includes('{"row_count"')
+      ? []
+      : undefined
+    const snapshotWith = (arrivedUs: number): void => {
+      const [first] = earlier ?? []
+      const frames = (earlier ?? []).map(({ frame }) => frame)
+      const created = new Set(frames.flatMap(createdBy))
+      const about = earlier === undefined ? {} : { created, earlier: frames }
+      played.play(signals.snapshot([...lists.slice(-2), ...clock], first?.arrivedUs ?? arrivedUs, about))
+      for (const one of earlier ?? []) played.play(signals.event(one.frame, one.arrivedUs))
+      earlier = undefined
+    }
     for (const { bytes, atMs } of chunks) {
       const arrivedUs = lastUs + Math.round(atMs * 1000)
       // Two lists 2 s apart close what both lack.
@@ -37,11 +52,13 @@ export function freeswitchEvents(
         listedUs = 0
       }
       for (const frame of decoder.push(bytes)) {
-        if (frame.contentType !== 'api/response') played.play(signals.event(frame, arrivedUs))
-        else if (frame.body.startsWith('{')) lists.push(frame)
+        if (frame.contentType !== 'api/response') {
+          if (earlier === undefined) played.play(signals.event(frame, arrivedUs))
+          else if (frame.event?.has('Unique-ID')) earlier.push({ frame, arrivedUs })
+        } else if (frame.body.startsWith('{')) lists.push(frame)
         else clock.splice(0, 1, frame)
         if (frame.contentType !== 'api/response' || !frame.body.startsWith('{') || lists.length % 2 > 0) continue
-        played.play(signals.snapshot([...lists.slice(-2), ...clock], arrivedUs))
+        snapshotWith(arrivedUs)
         if (lists.length === 2 && !isListedAgain) listedUs = arrivedUs
       }
       fromUs = arrivedUs

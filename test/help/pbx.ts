@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import type { Signal } from '../../src/calls/signal.ts'
+import type { AboutSnapshot, Signal } from '../../src/calls/signal.ts'
 import type { AmiFrame } from '../../src/pbx/ami/decoder.ts'
 import { amiDialect } from '../../src/pbx/ami/protocol.ts'
 import type { PbxRun } from '../../src/pbx/connection/protocol.ts'
@@ -26,6 +26,8 @@ type Watched = Supervisor & {
   readonly saved: Endpoints['saved']
   /** The signals of the connector, in order. */
   readonly entries: Entry[]
+  /** For each list, the names of the events that came before it and are read after it. */
+  readonly earlier: readonly (readonly string[])[]
   /** The connector's signals about phones, trunks, agents and queues. */
   readonly states: readonly StateSignal[]
   readonly logged: { level: string; fact: { reason?: string; retryInSeconds?: number }; message: string }[]
@@ -41,6 +43,7 @@ export function watchPbx(
   const parsed = parsePbxUrl(url)
   if ('wrong' in parsed) throw new Error(parsed.wrong)
   const entries: Entry[] = []
+  const earlier: string[][] = []
   const logged: Watched['logged'] = []
   const note =
     (level: string) =>
@@ -52,7 +55,8 @@ export function watchPbx(
       entries.push({ kind: 'event', name: frame.name, id: frame.get('Uniqueid') })
       return []
     },
-    snapshot(rows: readonly AmiFrame[]): Signal[] {
+    snapshot(rows: readonly AmiFrame[], _: number, about?: AboutSnapshot<AmiFrame>): Signal[] {
+      earlier.push((about?.earlier ?? []).map(({ name }) => name))
       entries.push({ kind: 'list', rows: rows.map((row) => row.get('Uniqueid')) })
       return []
     },
@@ -62,7 +66,8 @@ export function watchPbx(
       entries.push({ kind: 'event', name: frame.event?.name ?? '', id: frame.event?.get('Unique-ID') ?? '' })
       return []
     },
-    snapshot(rows: readonly EslFrame[]): Signal[] {
+    snapshot(rows: readonly EslFrame[], _: number, about?: AboutSnapshot<EslFrame>): Signal[] {
+      earlier.push((about?.earlier ?? []).map(({ event }) => event?.name ?? ''))
       const { rows: channels = [] }: { rows?: { uuid: string }[] } = JSON.parse(rows[0]?.body ?? '{}')
       entries.push({ kind: 'list', rows: channels.map((row) => row.uuid) })
       return []
@@ -93,7 +98,7 @@ export function watchPbx(
     log: { debug: note('debug'), info: note('info'), warn: note('warn'), error: note('error') },
     timeouts: { inventoryMs: 20, firstMs: 10, maxMs: 20, snapshotAgainMs: 20, resyncMs: 20, ...timeouts },
   })
-  return { ...supervisor, entries, logged, states, endpoints: endpoints.list, saved: endpoints.saved }
+  return { ...supervisor, entries, earlier, logged, states, endpoints: endpoints.list, saved: endpoints.saved }
 }
 
 /** Starts a PBX that follows a script. `answer` gets each block of lines from a client. */

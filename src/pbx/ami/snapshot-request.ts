@@ -1,6 +1,6 @@
 import type { NowUs } from '../../lib/time.ts'
 import type { Inbox } from '../connection/inbox.ts'
-import { createdIn, type InboxEntry, type SnapshotEntry } from '../connection/inbox-entry.ts'
+import { createdIn, framesIn, type InboxEntry, type SnapshotEntry } from '../connection/inbox-entry.ts'
 import type { Actions } from './actions.ts'
 import { GROUP_VARIABLES } from './events.ts'
 import type { AmiFrame } from './frame.ts'
@@ -42,9 +42,12 @@ export function createSnapshotRequest(
     if (reply.kind === 'rows')
       inbox.unshift({
         rows: reply.rows,
-        uncertain: reply.uncertain,
         arrivedUs: nowUs(),
-        created: createdIn(inbox.waiting(), createdBy),
+        about: {
+          uncertain: reply.uncertain,
+          created: createdIn(inbox.waiting(), createdBy),
+          earlier: framesIn(inbox.waiting()),
+        },
       })
     return reply.kind
   }
@@ -61,8 +64,7 @@ export function createSnapshotRequest(
     if (reply.kind === 'rows')
       Object.assign(entry, {
         rows: reply.rows,
-        uncertain: reply.uncertain,
-        created: createdIn(inbox.waiting(), createdBy),
+        about: { uncertain: reply.uncertain, created: createdIn(inbox.waiting(), createdBy) },
       })
     inbox.resume()
     return reply.kind

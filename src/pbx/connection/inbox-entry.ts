@@ -1,15 +1,10 @@
-import type { Signal, Translator } from '../../calls/calls.ts'
+import type { AboutSnapshot, Signal, Translator } from '../../calls/calls.ts'
 
 /** A snapshot at its place in the stream; its rows are set once all of them have arrived. */
 export type SnapshotEntry<Frame> = {
   rows: readonly Frame[] | undefined
   readonly arrivedUs: number
-  /** Channels of rows that were left out because a caller may have written into them. */
-  uncertain?: readonly string[]
-  /**
-   * Channels whose first event waits behind the snapshot: their rows are not needed, since no event of them was missed.
-   */
-  created?: ReadonlySet<string>
+  about?: AboutSnapshot<Frame>
 }
 
 /** An entry of the inbox: an event, or a snapshot. */
@@ -27,13 +22,17 @@ export function translate<Frame>(
     try {
       if ('frame' in entry) return translator.event(entry.frame, entry.arrivedUs)
       if (entry.rows === undefined) return []
-      return translator.snapshot(entry.rows, entry.arrivedUs, entry.created, entry.uncertain)
+      return translator.snapshot(entry.rows, entry.arrivedUs, entry.about)
     } catch (error) {
       failed(error, entry)
       return []
     }
   })
 }
+
+/** Returns the frames of waiting events, in order. */
+export const framesIn = <Frame>(entries: readonly InboxEntry<Frame>[]): Frame[] =>
+  entries.flatMap((entry) => ('frame' in entry ? [entry.frame] : []))
 
 /**
  * Returns the channels whose first event is among the entries; `createdBy` returns the channel that a frame creates.

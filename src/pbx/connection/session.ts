@@ -239,7 +239,7 @@ async function handleInTurns<Frame>(
     from = at + 1
     connection.isTranslating = true
     try {
-      feed(await runInSlices(translator.snapshotInSteps(entry.rows, entry.arrivedUs, entry.created, entry.uncertain)))
+      feed(await runInSlices(translator.snapshotInSteps(entry.rows, entry.arrivedUs, entry.about)))
     } catch (error) {
       failed(connection, error, 'a snapshot')
     }

@@ -1,6 +1,6 @@
 import type { NowUs } from '../../lib/time.ts'
 import type { Inbox } from '../connection/inbox.ts'
-import { createdIn, type InboxEntry, type SnapshotEntry } from '../connection/inbox-entry.ts'
+import { createdIn, framesIn, type InboxEntry, type SnapshotEntry } from '../connection/inbox-entry.ts'
 import type { TenantRule } from '../source/pbx-url.ts'
 import type { Commands } from './commands.ts'
 import type { EslFrame } from './decoder.ts'
@@ -19,7 +19,8 @@ export function createSnapshotRequest(
 ): (inbox: Inbox<InboxEntry<EslFrame>>) => Promise<boolean> {
   let isFirst = true
   return async (inbox) => {
-    const place = isFirst ? inbox.unshift : inbox.push
+    const wasFirst = isFirst
+    const place = wasFirst ? inbox.unshift : inbox.push
     isFirst = false
     const entry: SnapshotEntry<EslFrame> = { rows: undefined, arrivedUs: nowUs() }
     let isPaused = false
@@ -38,7 +39,9 @@ export function createSnapshotRequest(
     if (isComplete) {
       const shown = await Promise.all([requestTenants(commands, tenants, rows[0]), requestQueues(commands, rows[0])])
       entry.rows = [...rows, ...shown, clock].filter((row) => row !== undefined)
-      entry.created = createdIn(inbox.waiting(), createdBy)
+      const waiting = inbox.waiting()
+      const earlier = wasFirst ? framesIn(waiting) : undefined
+      entry.about = { created: createdIn(waiting, createdBy), earlier }
     }
     if (isPaused) inbox.resume()
     return isComplete

@@ -288,6 +288,17 @@ describe('an Asterisk is watched', () => {
     expect(pbx.endpoints().map(({ name, kind }) => [name, kind])).toEqual([['PJSIP/101', 'extension']])
   })
 
+  test('the first list knows the events that came before it, which are read after it', async () => {
+    const server = letIn((block, send) => {
+      const list = emptyList(actionId(block), 'Status')
+      if (actionName(block) === 'Status') send(amiEvent('Hangup', snapshotOf('1.1'), { Cause: 16 }) + list)
+    })
+    const pbx = kept(watchPbx(url(server.port)))
+    await until('another list', () => pbx.earlier.length >= 2)
+    expect(pbx.entries.slice(1, 3).map(({ kind }) => kind)).toEqual(['list', 'event'])
+    expect(pbx.earlier.slice(0, 2)).toEqual([['Hangup'], []])
+  })
+
   test('a PBX that sends no configuration is watched all the same', async () => {
     const server = letIn((block, send) => {
       if (actionName(block) === 'Status')

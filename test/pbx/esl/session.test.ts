@@ -188,6 +188,11 @@ describe('a FreeSWITCH is watched', () => {
       { kind: 'list', rows: [] },
       { kind: 'event', name: 'CHANNEL_CREATE', id: '1' },
     ])
+    // Each reply came behind an event: the first list knows those that came before it, the next one has none before it.
+    await until('another list', () => pbx.earlier.length >= 2)
+    expect(pbx.earlier[0]?.length).toBeGreaterThanOrEqual(4)
+    expect(new Set(pbx.earlier[0])).toEqual(new Set(['CHANNEL_CREATE']))
+    expect(pbx.earlier[1]).toEqual([])
   })
 
   test('agents are read again after a command has changed which queue has them, and after no other command', async () => {

@@ -1,4 +1,4 @@
-import type { At, ChannelSignal, Signal, Translator } from '../../../calls/calls.ts'
+import type { AboutSnapshot, At, ChannelSignal, Signal, Translator } from '../../../calls/calls.ts'
 import { runAtOnce } from '../../../lib/slices.ts'
 import { createClockOffset } from '../../connection/clock-offset.ts'
 import { createEndpoints } from '../../endpoints/endpoints.ts'
@@ -78,8 +78,7 @@ export function createAmiTranslator(options: AmiOptions, endpoints = createEndpo
   function* snapshotInSteps(
     rows: readonly AmiFrame[],
     arrivedUs: number,
-    created?: ReadonlySet<string>,
-    uncertain: readonly string[] = [],
+    { created, uncertain = [] }: AboutSnapshot<AmiFrame> = {},
   ): Generator<void, Signal[]> {
     const channels = yield* snapshotChannels(context, rows, arrivedUs, created)
     const unlisted = [...uncertain, ...partsIn(context)]

@@ -6,6 +6,7 @@ import { userOf } from '../address.ts'
 import type { EslFrame } from '../decoder.ts'
 import { type ListRow, listRowsInSteps } from '../list-rows.ts'
 import { isOwn } from './channel-create.ts'
+import { putBack } from './earlier-rows.ts'
 import { addLeg, type EslContext, type Leg, noteQueued, partyBehind } from './legs.ts'
 import { activityIn, activityOfQueue, askersIn, diallersIn, groupIn, groupWords } from './listed-dials.ts'
 
@@ -14,18 +15,21 @@ type Row = Readonly<ListRow>
 /** A PBX clock that is off by more than a day is not used to correct times. */
 const MAX_OFFSET_US = 86_400 * SECOND
 
+/** Channels of a list, and legs that were up although the list has no row for them. */
+type Listed = { readonly listed: readonly SnapshotChannel[]; readonly unended: readonly string[] }
+
 /**
  * Returns the channels in the replies to `show channels as json` and `show calls as json`. The first has every leg, but
  * not which of them talk to each other; the second has the bridged pairs. The reply to `strmicroepoch` comes with them:
- * the PBX's clock, the base of the listed times. Channels that were `created` meanwhile are left out. In steps of one
- * row.
+ * the PBX's clock, the base of the listed times. Channels in `leftOut` are left out. The list is put back to the moment
+ * before the events that came `earlier`. In steps of one row.
  */
 export function* snapshotChannels(
   context: EslContext,
   frames: readonly EslFrame[],
   arrivedUs: number,
-  created: ReadonlySet<string> = new Set(),
-): Generator<void, SnapshotChannel[]> {
+  { leftOut, earlier = [] }: { leftOut: ReadonlySet<string>; earlier?: readonly EslFrame[] | undefined },
+): Generator<void, Listed> {
   const rows: Row[] = []
   for (const { body } of frames) for (const row of yield* listRowsInSteps(body)) rows.push(row)
   const clock = frames.flatMap(({ body }) => /^\s*(\d{16})\s*$/.exec(body)?.[1] ?? [])[0]
@@ -37,7 +41,7 @@ export function* snapshotChannels(
   for (const row of rows) {
     yield
     const { uuid, b_uuid: other } = row
-    if (uuid === undefined || uuid === '' || created.has(uuid)) continue
+    if (uuid === undefined || uuid === '' || leftOut.has(uuid)) continue
     // Only the list of channels has the application of a leg.
     if (row.application !== undefined || row.tenant !== undefined || row.queue !== undefined || !legs.has(uuid))
       legs.set(uuid, { ...legs.get(uuid), ...row })
@@ -51,7 +55,10 @@ export function* snapshotChannels(
     if (createdUs === 0) return null
     return Math.min(arrivedUs, createdUs + (Math.abs(offsetUs) <= MAX_OFFSET_US ? offsetUs : 0))
   }
-  bridgeMoving(context, legs, bridged)
+  const { bridges, unended } = yield* putBack(context, { legs, bridged }, earlier, leftOut)
+  const unbridged = new Map([...legs].filter(([id]) => !bridges.has(id)))
+  bridgeMoving(context, unbridged, bridged)
+  bridgePickedUp(unbridged, bridged)
   const places = new Map([...legs.keys()].map((id, index) => [id, index]))
   const diallers = diallersIn(legs, bridged, (row) => listedTenant(context, row)?.toLowerCase() ?? null)
   const list = { legs, bridged, pairs: pairsOf(legs), places, diallers, askers: askersIn(legs) }
@@ -62,7 +69,7 @@ export function* snapshotChannels(
     yield
   }
   for (const { id } of channels) if (!paired.has(id)) notePeer(context, id)
-  return channels
+  return { listed: channels, unended }
 }
 
 /**
@@ -81,6 +88,19 @@ function bridgeMoving(context: EslContext, legs: ReadonlyMap<string, Row>, bridg
   for (const [one, other, ...more] of moving.values()) {
     if (one === undefined || other === undefined || more.length > 0 || customers(one, other).size > 1) continue
     bridged.set(one, other).set(other, one)
+  }
+}
+
+/**
+ * Bridges a leg that picks another one up with that leg: for a moment they are in no list of calls, and the application
+ * names the leg that is picked up.
+ */
+function bridgePickedUp(legs: ReadonlyMap<string, Row>, bridged: Map<string, string>): void {
+  for (const [id, { application, application_data: data = '', state, callstate }] of legs) {
+    if (application !== 'intercept' || state !== 'CS_SOFT_EXECUTE' || callstate !== 'ACTIVE') continue
+    const other = data.split(' ').find((word) => word !== id && legs.has(word))
+    if (other === undefined || bridged.has(id) || bridged.has(other)) continue
+    bridged.set(id, other).set(other, id)
   }
 }
 

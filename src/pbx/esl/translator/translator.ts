@@ -1,4 +1,4 @@
-import type { At, ChannelSignal, End, Signal, Translator } from '../../../calls/calls.ts'
+import type { AboutSnapshot, At, ChannelSignal, End, Signal, Translator } from '../../../calls/calls.ts'
 import type { StageResult } from '../../../events/enums.ts'
 import { runAtOnce } from '../../../lib/slices.ts'
 import { createClockOffset } from '../../connection/clock-offset.ts'
@@ -86,7 +86,7 @@ export function createEslTranslator(options: EslOptions, endpoints = createEndpo
   function* snapshotInSteps(
     rows: readonly EslFrame[],
     arrivedUs: number,
-    created?: ReadonlySet<string>,
+    { created, earlier }: AboutSnapshot<EslFrame> = {},
   ): Generator<void, Signal[]> {
     const uncertain = latelyHeard(context, arrivedUs)
     // The creation of these legs was reported, and waits for its turn. Other events may wait for a leg of a list.
@@ -94,9 +94,10 @@ export function createEslTranslator(options: EslOptions, endpoints = createEndpo
       .waiting()
       .flatMap((event) => (event.name === 'CHANNEL_CREATE' ? event.get('Unique-ID') : []))
     const leftOut = new Set([...(created ?? []), ...beginning, ...endedIn(context)])
-    const listed = yield* snapshotChannels(context, rows, arrivedUs, leftOut)
+    const { listed, unended } = yield* snapshotChannels(context, rows, arrivedUs, { leftOut, earlier })
     const channels = listed.filter(({ id }) => !uncertain.has(id))
-    const snapshot: Signal = { kind: 'snapshot', atUs: arrivedUs, arrivedUs, channels, uncertain: [...uncertain] }
+    const up = [...uncertain, ...unended]
+    const snapshot: Signal = { kind: 'snapshot', atUs: arrivedUs, arrivedUs, channels, uncertain: up }
     return [snapshot, ...order.release(arrivedUs)]
   }
   return {
@@ -106,7 +107,7 @@ export function createEslTranslator(options: EslOptions, endpoints = createEndpo
       const unfollowed = ofUnfollowed(context, event)
       return unfollowed === undefined ? order.take(event, arrivedUs) : stamped(unfollowed, arrivedUs)
     },
-    snapshot: (rows, arrivedUs, created) => runAtOnce(snapshotInSteps(rows, arrivedUs, created)),
+    snapshot: (...snapshot) => runAtOnce(snapshotInSteps(...snapshot)),
     snapshotInSteps,
     release: order.release,
   }
@@ -266,6 +267,9 @@ function changesOf(context: EslContext, event: EslEvent, leg: Leg): ChannelSigna
 function bridgeBegins(context: EslContext, event: EslEvent): ChannelSignal[] {
   const leg = context.legs.get(event.get('Unique-ID'))
   if (leg === undefined || event.get('Application') !== 'bridge') return []
+  // Until now its variables tell of a party from before.
+  const before = leg.dialledUnseen ? variableOf(event, 'dialed_user') : ''
+  if (before !== '') leg.reached.add(before)
   leg.dialledUnseen = false
   const caller = leg.lacksNumber || leg.lacksName ? learned(event, leg) : []
   const signals = [...caller, ...bridgeEnds(context, event)]
@@ -393,20 +397,24 @@ const answer: Handler = (_context, event, leg) => {
   return [{ kind: 'up', id: event.get('Unique-ID') }, ...(leg.source === null && !leg.originated ? [] : answered(leg))]
 }
 
-/** A bridged leg has answered; without a signal, it did so while there was no connection. */
-function missedAnswer(event: EslEvent, leg: Leg): ChannelSignal[] {
-  if (leg.answerSignalled || leg.source === null) return []
+/**
+ * A bridged leg has answered; without a signal, it did so while there was no connection. A leg that no list showed
+ * ended then, too, or just after.
+ */
+function missedAnswer(event: EslEvent, leg: Leg | undefined): ChannelSignal[] {
+  if (leg?.answerSignalled === true || leg?.source === null || event.get('Call-Direction') !== 'outbound') return []
   const isTalk = ['Answered', 'Bridged'].every((what) => Number(event.get(`Caller-Channel-${what}-Time`)) > 0)
   if (!isTalk) return []
-  leg.answerSignalled = true
-  return [{ kind: 'dial_end', source: leg.source, dest: leg.id, result: 'answered', forwardedTo: null, unseen: true }]
+  if (leg !== undefined) leg.answerSignalled = true
+  const [source, dest] = [leg?.source ?? null, event.get('Unique-ID')]
+  return [{ kind: 'dial_end', source, dest, result: 'answered', forwardedTo: null, unseen: true }]
 }
 
 const hangup: Handler = (context, event, leg) => {
   const id = event.get('Unique-ID')
   if (id === '' || leg?.gone === true) return []
   const cause = event.get('Hangup-Cause')
-  const missed = leg === undefined ? [] : missedAnswer(event, leg)
+  const missed = missedAnswer(event, leg)
   if (leg !== undefined) {
     leg.gone = true
     leg.replaced ||= cause === 'ATTENDED_TRANSFER'

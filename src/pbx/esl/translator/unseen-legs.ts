@@ -13,7 +13,7 @@ type Stamped = { readonly signals: readonly ChannelSignal[]; readonly stamp: str
  * events have the same facts, with their times.
  */
 export function beginningOf(context: EslContext, event: EslEvent): Stamped[] {
-  if (!SHOWS_LEG.has(event.name) || !isBarelyUnlisted(context, event)) return []
+  if (!beginsHere(context, event)) return []
   const id = event.get('Unique-ID')
   if (id === '' || context.legs.has(id) || context.ended.has(id)) return []
   // Later events do not name the caller for whom a queue or an enterprise group rings.
@@ -27,6 +27,10 @@ export function beginningOf(context: EslContext, event: EslEvent): Stamped[] {
   return [created, { signals: [{ kind: 'ringing', id }], stamp: rang }]
 }
 
+/** Returns whether an event is taken for the beginning of its leg, if that is unknown. */
+export const beginsHere = (context: EslContext, event: EslEvent): boolean =>
+  SHOWS_LEG.has(event.name) && isBarelyUnlisted(context, event)
+
 /** The time before a list in which legs begin that it may lack, and that in which events overtake each other. */
 const BEFORE_US = SECOND
 const BEHIND_US = 50_000
@@ -36,8 +40,9 @@ const BEHIND_US = 50_000
  * will not come. A leg that a dial string delays shows the time of the dial as its creation, and rings as soon as it
  * is created.
  */
-export function isBarelyUnlisted({ listedUs }: EslContext, event: EslEvent): boolean {
-  if (listedUs === null || listedUs <= 0) return false
+export function isBarelyUnlisted({ listedUs, dialling }: EslContext, event: EslEvent): boolean {
+  // A creation that was reported waits for its turn.
+  if (listedUs === null || listedUs <= 0 || dialling.has(event.get('Unique-ID'))) return false
   const times = event.get('Call-Direction') === 'outbound' ? [CREATION_TIME, ...RINGING_TIMES] : [CREATION_TIME]
   return times.some((name) => {
     const us = Number(event.get(name))
