@@ -40,9 +40,18 @@ function sources<Frame>(
       signals(random, startUs) {
         const mutated = mutate(frames, random, cut)
         const signals = translator()
-        return mutated.flatMap(({ frame, atUs }) => signals.event(frame, startUs + atUs))
+        return withoutDialsOfGone(mutated.flatMap(({ frame, atUs }) => signals.event(frame, startUs + atUs)))
       },
     }))
+}
+
+/** Leaves out dials for callers that are gone, which no PBX makes: a group that has ended would get another member. */
+function withoutDialsOfGone(signals: readonly Signal[]): Signal[] {
+  const gone = new Set<string | null>()
+  return signals.filter((signal) => {
+    if (signal.kind === 'hangup') gone.add(signal.id)
+    return signal.kind !== 'dial_begin' || !gone.has(signal.source)
+  })
 }
 
 function mutate<Frame>(
