@@ -1,4 +1,4 @@
-import { Elysia } from 'elysia'
+import type { AnyElysia } from 'elysia'
 import { type Access, accessApi } from '../auth/auth.ts'
 import { createStoredFacts, eraseRoutes } from '../calls/calls.ts'
 import { deliveryApi, type Emitter, type Requests } from '../deliveries/deliveries.ts'
@@ -60,17 +60,19 @@ export function createApi(parts: Dependencies) {
   const deliveries = deliveryApi(access, { ...parts, factsOf: createStoredFacts(store.log) })
   const { allowed } = recordings
   const pbxs = pbxApi(access, { store, list, states: parts.pbxStates, canRead: hasCertificates, allowed })
-  const routes = new Elysia({ name: 'api', normalize: false, encodeSchema: false })
-    .use(serviceRoutes(auth, parts.facts))
-    .use(accessApi(access, { store, linkBase }))
-    .use(eraseRoutes(access, { store, onErased: parts.onErased }))
-    .use(webhookApi(access, { store, templates, allow, onChanged }))
-    .use(setupApi(access, { store, templates, exchange, authorizer, phones }))
-    .use(deliveries.routes)
-    .use(stateRoutes(auth, parts.presentStates))
-    .use(recordings.routes(access))
-    .use(pbxs.routes)
-    .use(webhookHealthRoutes(auth, { store, statuses: parts.statuses, steadyUs, nowUs }))
-    .use(nodeRoutes(auth, parts.cluster, store.pbxs))
+  // A list: each plugin around others would add all their routes once more.
+  const routes: AnyElysia[] = [
+    serviceRoutes(auth, parts.facts),
+    ...accessApi(access, { store, linkBase }),
+    eraseRoutes(access, { store, onErased: parts.onErased }),
+    ...webhookApi(access, { store, templates, allow, onChanged }),
+    ...setupApi(access, { store, templates, exchange, authorizer, phones }),
+    deliveries.routes,
+    stateRoutes(auth, parts.presentStates),
+    ...recordings.routes(access),
+    ...pbxs.routes,
+    webhookHealthRoutes(auth, { store, statuses: parts.statuses, steadyUs, nowUs }),
+    nodeRoutes(auth, parts.cluster, store.pbxs),
+  ]
   return { routes, pbxs: pbxs.pbxs, wantedOf: deliveries.wantedOf }
 }

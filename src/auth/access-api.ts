@@ -1,4 +1,4 @@
-import { type AnyElysia, Elysia } from 'elysia'
+import type { AnyElysia } from 'elysia'
 import type { Store } from '../store/store.ts'
 import type { Access } from './access.ts'
 import { auditRoutes } from './audit-routes.ts'
@@ -11,7 +11,7 @@ type Parts = {
 }
 
 /** Creates the routes of accounts, users and the audit trail. */
-export const accessApi = ({ auth, people, audit }: Access, { store, linkBase }: Parts): AnyElysia =>
-  new Elysia({ normalize: false, encodeSchema: false })
-    .use(peopleRoutes({ auth, people, audit, linkBase }))
-    .use(auditRoutes(auth, store.audit))
+export const accessApi = ({ auth, people, audit }: Access, { store, linkBase }: Parts): AnyElysia[] => [
+  peopleRoutes({ auth, people, audit, linkBase }),
+  auditRoutes(auth, store.audit),
+]

@@ -1,4 +1,4 @@
-import { type AnyElysia, Elysia } from 'elysia'
+import type { AnyElysia } from 'elysia'
 import type { Access } from '../auth/auth.ts'
 import type { UrlOf } from '../calls/calls.ts'
 import type { Ownership } from '../cluster/cluster.ts'
@@ -66,7 +66,7 @@ export type Recordings = {
   addUrls(record: CallRecord): Promise<CallRecord>
   /** Opens the complete file of a recording, for sending it on. */
   readonly open: OpenRecording
-  routes(access: Pick<Access, 'auth' | 'audit'>): AnyElysia
+  routes(access: Pick<Access, 'auth' | 'audit'>): AnyElysia[]
   /** Starts to save recordings, and to delete those older than their retention. */
   start(options: SavingOptions): { stop(): Promise<void> }
 }
@@ -109,11 +109,11 @@ export async function openRecordings({ store, config, pbxs, log, nowUs }: Record
       )
       return { ...record, recordings: withUrls }
     },
-    routes: (access) =>
-      new Elysia({ name: 'all-recordings', normalize: false })
-        .use(recordingRoutes(access.auth, { recordings, links, files }))
-        .use(recordingLinkRoutes(access.auth, { recordings, links, files }))
-        .use(linkKeyRoutes(access, { recordings, links })),
+    routes: (access) => [
+      recordingRoutes(access.auth, { recordings, links, files }),
+      recordingLinkRoutes(access.auth, { recordings, links, files }),
+      linkKeyRoutes(access, { recordings, links }),
+    ],
     start({ ownership, steadyUs, log, onStored, mayPrune }) {
       const parts = [
         startRecordingSaver({

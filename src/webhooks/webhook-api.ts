@@ -1,4 +1,4 @@
-import { type AnyElysia, Elysia } from 'elysia'
+import type { AnyElysia } from 'elysia'
 import type { Access } from '../auth/auth.ts'
 import { exampleTexts } from '../events/samples.ts'
 import type { AllowList } from '../outbound/address-guard.ts'
@@ -20,7 +20,7 @@ type Parts = {
 }
 
 /** Creates the routes of webhooks, their secrets and options. */
-export function webhookApi({ auth, audit }: Access, { store, templates, allow, onChanged }: Parts): AnyElysia {
+export function webhookApi({ auth, audit }: Access, { store, templates, allow, onChanged }: Parts): AnyElysia[] {
   const { webhooks, authorizations } = store
   const options = createOptionsService({
     authorizations,
@@ -30,7 +30,8 @@ export function webhookApi({ auth, audit }: Access, { store, templates, allow, o
     allow: () => allow,
     onChanged,
   })
-  return new Elysia({ normalize: false, encodeSchema: false })
-    .use(webhookRoutes({ auth, webhooks: createWebhookService({ webhooks, onChanged }), allow, audit }))
-    .use(optionsRoutes({ auth, options, audit, warningOf: retainWarning }))
+  return [
+    webhookRoutes({ auth, webhooks: createWebhookService({ webhooks, onChanged }), allow, audit }),
+    optionsRoutes({ auth, options, audit, warningOf: retainWarning }),
+  ]
 }

@@ -91,7 +91,7 @@ export function setupRoutes({ auth, setup, now = steadyUs }: Options) {
         },
       },
     )
-  return new Elysia({ name: 'webhook-setup-routes', normalize: false }).use(forUsers).use(operatorRoutes(auth, setup))
+  return [forUsers, operatorRoutes(auth, setup)]
 }
 
 /** The operator of the machine may show the requests that events of a recording would cause. */

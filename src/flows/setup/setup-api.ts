@@ -10,7 +10,7 @@ type Parts = Pick<Parameters<typeof createSetupService>[0], 'templates' | 'excha
 }
 
 /** Creates the routes that list presets and try them. */
-export function setupApi({ auth }: Access, { store, ...parts }: Parts): AnyElysia {
+export function setupApi({ auth }: Access, { store, ...parts }: Parts): AnyElysia[] {
   const { webhooks, log: events, calls } = store
   return setupRoutes({
     auth,

@@ -30,10 +30,7 @@ export function pbxRoutes({ auth, pbxs, audit }: Dependencies) {
         detail: { summary: 'Your PBXs with their state; for administrators all PBXs', ...about },
       },
     )
-  return new Elysia({ name: 'pbx-routes', normalize: false })
-    .use(forAll)
-    .use(adminRoutes({ auth, pbxs, audit }))
-    .use(operatorRoutes(auth, pbxs))
+  return [forAll, adminRoutes({ auth, pbxs, audit }), operatorRoutes(auth, pbxs)]
 }
 
 /** The operator of the machine checks and records PBXs from where he is, so he needs their secrets. */
