@@ -1,22 +1,22 @@
-import { type TSchema, TypeGuard } from '@sinclair/typebox'
+import { KindGuard, type TSchema } from '@sinclair/typebox'
 
 /** Adds the keys that a value lacks. The value was just parsed, so that nobody else has it. */
 export type Complete = (value: unknown) => void
 
 /** Returns how values of a schema are completed; `undefined`: they have no keys. It is made once for each schema. */
 export function completionOf(schema: TSchema): Complete | undefined {
-  if (TypeGuard.IsUnion(schema)) {
-    const [only, ...others] = schema.anyOf.filter((one) => !TypeGuard.IsNull(one))
+  if (KindGuard.IsUnion(schema)) {
+    const [only, ...others] = schema.anyOf.filter((one) => !KindGuard.IsNull(one))
     return only === undefined || others.length > 0 ? undefined : completionOf(only)
   }
-  if (TypeGuard.IsArray(schema)) {
+  if (KindGuard.IsArray(schema)) {
     const item = completionOf(schema.items)
     if (item === undefined) return undefined
     return (value) => {
       if (Array.isArray(value)) for (const one of value) item(one)
     }
   }
-  return TypeGuard.IsObject(schema) ? objectCompletion(Object.entries(schema.properties)) : undefined
+  return KindGuard.IsObject(schema) ? objectCompletion(Object.entries(schema.properties)) : undefined
 }
 
 function objectCompletion(properties: readonly [key: string, schema: TSchema][]): Complete {
@@ -24,7 +24,7 @@ function objectCompletion(properties: readonly [key: string, schema: TSchema][])
     const complete = completionOf(property)
     return complete === undefined ? [] : { key, complete }
   })
-  const required = properties.filter(([, property]) => !TypeGuard.IsOptional(property))
+  const required = properties.filter(([, property]) => !KindGuard.IsOptional(property))
   return (value) => {
     if (typeof value !== 'object' || value === null) return
     const object: Record<string, unknown> = Object(value)
@@ -35,9 +35,9 @@ function objectCompletion(properties: readonly [key: string, schema: TSchema][])
 
 /** Returns the value that means "unknown" in a schema. A key whose schema has none cannot be added later. */
 function unknownOf(schema: TSchema): unknown {
-  if (TypeGuard.IsUnion(schema) && schema.anyOf.some((one) => TypeGuard.IsNull(one))) return null
-  if (TypeGuard.IsArray(schema)) return []
-  if (TypeGuard.IsRecord(schema)) return {}
-  if (TypeGuard.IsInteger(schema) && schema.minimum === 0) return 0
+  if (KindGuard.IsUnion(schema) && schema.anyOf.some((one) => KindGuard.IsNull(one))) return null
+  if (KindGuard.IsArray(schema)) return []
+  if (KindGuard.IsRecord(schema)) return {}
+  if (KindGuard.IsInteger(schema) && schema.minimum === 0) return 0
   throw new Error('stored JSON lacks a key whose schema has no value for "unknown"')
 }

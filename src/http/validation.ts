@@ -1,5 +1,5 @@
 import 'elysia'
-import { CloneType, FormatRegistry, type TSchema, TypeGuard } from '@sinclair/typebox'
+import { CloneType, FormatRegistry, KindGuard, type TSchema } from '@sinclair/typebox'
 import { type TypeCheck, TypeCompiler } from '@sinclair/typebox/compiler'
 import { type ValueError, ValueErrorType } from '@sinclair/typebox/errors'
 import type { FieldError } from '../lib/fault.ts'
@@ -62,7 +62,7 @@ function* expanded(found: Iterable<Found>): Generator<Found> {
     const isGiven = type === ValueErrorType.Union && value !== null && value !== undefined
     const indexesOf = (isMeant: (one: TSchema) => boolean): number[] =>
       isGiven ? schema.anyOf.flatMap((one: TSchema, at: number) => (isMeant(one) ? at : [])) : []
-    const notNull = indexesOf((one) => !TypeGuard.IsNull(one))
+    const notNull = indexesOf((one) => !KindGuard.IsNull(one))
     const [only, ...more] = notNull.length === 1 ? notNull : indexesOf((one) => one.type === typeOf(value))
     if (only === undefined || more.length > 0) yield error
     else yield* expanded(errors[only] ?? [])
@@ -117,8 +117,8 @@ function enteredProblem(schema: TSchema, value: unknown): string | undefined {
 /** Describes the values that a schema accepts. */
 function expected(schema: TSchema): string {
   if (Array.isArray(schema.enum)) return `one of ${schema.enum.join(', ')}`
-  if (TypeGuard.IsUnion(schema)) return [...new Set(schema.anyOf.map(expected))].join(' or ')
-  if (TypeGuard.IsLiteral(schema)) return JSON.stringify(schema.const)
+  if (KindGuard.IsUnion(schema)) return [...new Set(schema.anyOf.map(expected))].join(' or ')
+  if (KindGuard.IsLiteral(schema)) return JSON.stringify(schema.const)
   if (schema.format === 'date-time') return 'a time like 2026-11-20T21:42:00Z'
   if (
     typeof schema.description === 'string' &&

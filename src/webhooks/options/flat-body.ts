@@ -1,4 +1,4 @@
-import { type TSchema, TypeGuard } from '@sinclair/typebox'
+import { KindGuard, type TSchema } from '@sinclair/typebox'
 import { Call, type SentBody } from '../../events/bodies.ts'
 
 type Flat = Readonly<Record<string, string | number | boolean | null>>
@@ -29,8 +29,8 @@ const STAGE = [
 /** Returns the columns of an object; an object that may be `null` has them too. */
 const columnsOf = (schema: TSchema): string[] =>
   Object.entries<TSchema>(schema.properties ?? {}).flatMap(([key, field]) => {
-    const object = TypeGuard.IsUnion(field) ? field.anyOf.find((one) => TypeGuard.IsObject(one)) : field
-    return object !== undefined && TypeGuard.IsObject(object)
+    const object = KindGuard.IsUnion(field) ? field.anyOf.find((one) => KindGuard.IsObject(one)) : field
+    return object !== undefined && KindGuard.IsObject(object)
       ? columnsOf(object).map((column) => `${key}_${column}`)
       : [key]
   })
