@@ -306,6 +306,12 @@ test('what is loaded later is loaded by a file that the executable has whole: sr
   expect(offenders(/\bimport\('/, (path) => !/^(cli\/|main\.ts$|web\/browser\/)/.test(path))).toEqual([])
 })
 
+test('a start neither examines schemas whole nor loads the streams of MQTT', () => {
+  // `TypeGuard` checks a schema with all that is in it at each level: 100 ms of a start. `KindGuard` reads its kind.
+  expect(offenders(/\bTypeGuard\b/)).toEqual([])
+  expect(offenders(/^import (?!type\b).*'mqtt-packet'/m)).toEqual([])
+})
+
 describe('only', () => {
   test('src/store/sqlite opens SQLite', () => {
     expect(offenders(/from '(bun:sqlite|drizzle-orm[^']*)'/, (path) => !path.startsWith('store/'))).toEqual([])
