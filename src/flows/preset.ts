@@ -88,6 +88,8 @@ export type Preset = {
   readonly events: readonly StepEvent[]
   /** The pages of the vendor's documentation. */
   readonly sources: readonly string[]
+  /** An example of the webhook's URL; absent: the guide names it. */
+  readonly address?: string
   /** The versions of the real system with which it was tried; absent: none, it follows the documentation. */
   readonly tried?: string
   readonly lookup: PresetLookup | null

@@ -120,6 +120,7 @@ const PresetFile = t.Object(
     advice: t.Optional(t.Record(t.String({ pattern: '^[1-5][0-9][0-9]$' }), text)),
     sources: t.Optional(t.Array(text)),
     tried: t.Optional(text),
+    address: t.Optional(text),
   },
   closed,
 )
@@ -226,7 +227,7 @@ const eventsOf = (steps: PresetFile['steps']) =>
 
 function presetOf(file: PresetFile): Preset {
   const { name, title, parameters = [], steps, origins = [], parallel = 4, sources = [], lookup, directory } = file
-  const { authorization, check, diagnosis, rights, expiry, advice, tried, one_of: oneOf } = file
+  const { authorization, check, diagnosis, rights, expiry, advice, tried, address, one_of: oneOf } = file
   const { max_per_second: maxPerSecond = null } = file
   return {
     name,
@@ -257,6 +258,7 @@ function presetOf(file: PresetFile): Preset {
     ...(expiry === undefined ? {} : { expiry: { ...documented(expiry), ...expiry } }),
     ...(advice === undefined ? {} : { advice }),
     ...(tried === undefined ? {} : { tried }),
+    ...(address === undefined ? {} : { address }),
   }
 }
 

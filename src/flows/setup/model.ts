@@ -36,6 +36,9 @@ export const FlowPreset = t.Object(
       description:
         'The versions of the real system with which it was tried; `null`: none, it follows the documentation',
     }),
+    address: t.Union([t.String(), t.Null()], {
+      description: 'An example of the URL of its webhook; `null`: the guide names it',
+    }),
   },
   closed,
 )

@@ -40,7 +40,7 @@ const MAX_USERS = 1_000
 
 /** Returns the presets as the API shows them. */
 export const shownPresets = (): FlowPreset[] =>
-  allPresets().map(({ name, title, parameters, events, sources, lookup, tried = null }) => ({
+  allPresets().map(({ name, title, parameters, events, sources, lookup, tried = null, address = null }) => ({
     name,
     title,
     parameters: parameters.map(({ choices, form: _form, default: byDefault, ...rest }) => ({
@@ -52,6 +52,7 @@ export const shownPresets = (): FlowPreset[] =>
     sources: [...sources],
     lookup: lookup !== null,
     tried,
+    address,
   }))
 
 /** Creates the service. */

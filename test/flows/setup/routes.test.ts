@@ -81,7 +81,7 @@ describe('GET /integration/webhook/preset', () => {
     const listed = result as { name: string; parameters: unknown[]; tried: string | null }[]
     expect(listed.map(({ name }) => name)).toEqual(allPresets().map(({ name }) => name))
     for (const one of listed)
-      expect(Object.keys(one).sort()).toEqual(['events', 'lookup', 'name', 'parameters', 'sources', 'title', 'tried'])
+      expect(Object.keys(one).sort().join(' ')).toBe('address events lookup name parameters sources title tried')
     // What was never tried says so.
     expect(listed.flatMap(({ name, tried }) => (tried === null ? [] : [[name, tried]]))).toEqual([
       ['odoo', 'Odoo 19.0, 18.0 and 14.0'],

@@ -72,6 +72,8 @@ export function startVtigerOwn() {
     if (type === 'Calendar') {
       if (at(element, 'taskstatus') !== 'Not Started' || typeof at(element, 'due_date') !== 'string')
         return fault('MANDATORY_FIELDS_MISSING')
+      // Vtiger takes it, and then lists it among the events.
+      if (at(element, 'activitytype') !== 'Task') return refused(400, element)
       return result({ id: `18x${tasks.push(element)}` })
     }
     if (type !== 'Events' || at(element, 'activitytype') !== 'Call') return refused(400, element)

@@ -125,13 +125,19 @@ describe('the known phones', () => {
   })
 })
 
+test('the preset of a file has the address that it names, and the chapter of the guide about files', () => {
+  const [name, example] = ['dolibarr', 'https://example.com/dolibarr/']
+  expect(crmAddressOf({ name, address: example })).toMatchObject({ example, guide: 'presets' })
+  expect(crmAddressOf({ name, address: null })).toMatchObject({ example: 'https://crm.example.com' })
+})
+
 describe('every preset', () => {
   const sections = GUIDES.filter(({ name }) => name === 'crm').flatMap(sectionsOf)
 
   test.each(allPresets().map((one) => [one.name, one] as const))(
     '%s has an address that the guide names, in a section of its own',
     (name) => {
-      const { example, section } = crmAddressOf(name)
+      const { example, section } = crmAddressOf({ name, address: null })
       const found = sections.find(({ anchor }) => anchor === anchorOf(section.replaceAll('`', '')))
       expect([name, found?.title.replaceAll('`', '')]).toEqual([name, section.replaceAll('`', '')])
       if (!/^https:\/\/crm.example.com/.test(example)) expect(found?.text).toContain(example)

@@ -1,3 +1,5 @@
+import type { FlowPreset } from './resources.ts'
+
 /** Where the calls of a preset go: the form of its webhook's URL, and the heading of its section in the guide `crm`. */
 type CrmAddress = { readonly example: string; readonly section: string }
 
@@ -15,6 +17,12 @@ const ADDRESSES: Readonly<Record<string, CrmAddress>> = {
   zoho: { example: 'https://www.zohoapis.com', section: 'Zoho CRM' },
 }
 
-/** Returns where the calls of a preset go; a preset that is not known has the guide's first section. */
-export const crmAddressOf = (preset: string): CrmAddress =>
-  ADDRESSES[preset] ?? { example: 'https://crm.example.com', section: 'In five steps' }
+/**
+ * Returns where the calls of a preset go: the form of its webhook's URL, and the guide and its heading. A preset of a
+ * file has its own example; the guide has a chapter for those.
+ */
+export function crmAddressOf({ name, address }: Pick<FlowPreset, 'name' | 'address'>): CrmAddress & { guide: string } {
+  const known = ADDRESSES[name]
+  if (known !== undefined) return { ...known, guide: 'crm' }
+  return { example: address ?? 'https://crm.example.com', section: 'Presets of your own', guide: 'presets' }
+}

@@ -199,7 +199,7 @@ type ChoiceProps = {
 }
 
 function Choice({ presets, chosen, onChoose }: ChoiceProps) {
-  const { section } = crmAddressOf(chosen.name)
+  const { section, guide } = crmAddressOf(chosen)
   return (
     <SelectField
       label="CRM"
@@ -210,7 +210,7 @@ function Choice({ presets, chosen, onChoose }: ChoiceProps) {
         if (preset !== undefined) onChoose(preset)
       }}
       hint={
-        <GuideLink guide="crm" anchor={anchorOf(section)}>
+        <GuideLink guide={guide} anchor={anchorOf(section)}>
           {isCrm(chosen) ? 'Where its address and key are found' : 'What is sent'}
         </GuideLink>
       }
@@ -228,7 +228,7 @@ type AccessProps = {
 }
 
 function Access({ form, errors, users, phones, isNew, onChange }: AccessProps) {
-  const { example, section } = crmAddressOf(form.preset.name)
+  const { example, section, guide } = crmAddressOf(form.preset)
   const more = parametersIn(form.preset, 'more')
   const set = more.filter(({ name }) => form.values[name] !== '' || form.stored.includes(name))
   const isWrong = errors.some(({ path }) => more.some(({ name }) => path === `/parameters/${name}`))
@@ -248,7 +248,7 @@ function Access({ form, errors, users, phones, isNew, onChange }: AccessProps) {
         />
       ) : (
         <p class="hint wide">
-          <GuideLink guide="crm" anchor={anchorOf(section)}>
+          <GuideLink guide={guide} anchor={anchorOf(section)}>
             The guide to {form.preset.title}
           </GuideLink>
         </p>
