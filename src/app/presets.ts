@@ -18,10 +18,20 @@ export async function loadPresets(
     setPresetsOfFiles([])
     return new Map()
   }
-  const digests = await loadPresetFolder(folder, {
+  const digests = await tryPresetFolder(folder, {
     onLeftOut: (path, problem) => log.error({ path, problem }, 'a preset is left out'),
-    trial: { templates, samples: exampleTexts() },
+    templates,
   })
-  log.info({ folder, presets: [...digests.keys()].join(', ') }, 'presets of files are offered')
+  if (digests.size > 0) log.info({ folder, presets: [...digests.keys()].join(', ') }, 'presets of files are offered')
+  else log.warn({ folder }, 'the folder of --presets has no preset that can be offered')
   return digests
 }
+
+type Trial = Pick<Parameters<typeof loadPresetFolder>[1], 'onLeftOut'> & Pick<Parts, 'templates'>
+
+/** Offers the presets of a folder, each tried with a sample of every event. Returns names and digests of the files. */
+export const tryPresetFolder = (
+  folder: string,
+  { onLeftOut, templates }: Trial,
+): Promise<ReadonlyMap<string, string>> =>
+  loadPresetFolder(folder, { onLeftOut, trial: { templates, samples: exampleTexts() } })

@@ -344,8 +344,9 @@ function recordingsPlace(given: string): string {
   return url.pathname.endsWith('/') ? url.href : `${url.href}/`
 }
 
+/** Returns the whole path: commands that ask the service for it may run elsewhere. */
 function presetFolder(given: string): string {
-  if (statSync(given, { throwIfNoEntry: false })?.isDirectory() === true) return given
+  if (statSync(given, { throwIfNoEntry: false })?.isDirectory() === true) return resolve(given)
   throw wrong(
     '--presets',
     `has ${JSON.stringify(given)}, which is no folder: give the folder with the files of presets`,

@@ -56,6 +56,7 @@ export function faults(options: FaultsOptions) {
         throw new Fault('unavailable', 'The service is stopping. Try again in a moment.', {
           headers: { connection: 'close' },
         })
+      if (isMisspelt(request.url)) throw new Fault('not_found', NO_SUCH_PATH)
     })
     .onError({ as: 'global' }, ({ error, code, set, request, path }) => {
       const requestId = String(set.headers['x-request-id'] ?? '')
@@ -66,6 +67,17 @@ export function faults(options: FaultsOptions) {
       set.status = fault.status
       return failure(fault)
     })
+}
+
+/** Returns whether the path of a URL has an escape that is no character: no id is spelt so. */
+function isMisspelt(url: string): boolean {
+  if (!url.includes('%')) return false
+  try {
+    decodeURIComponent(new URL(url).pathname)
+    return false
+  } catch {
+    return true
+  }
 }
 
 /** Converts any thrown value to a Fault. */

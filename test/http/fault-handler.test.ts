@@ -28,11 +28,12 @@ function application(draining = false, now = () => 0) {
       ),
     )
     .get('/call/:id', () => 'fine')
+  const fetch = async (path: string, method = 'GET') => await root.fetch(new Request(`http://x${path}`, { method }))
   const get = async (path: string, method = 'GET') => {
-    const response = await root.fetch(new Request(`http://x${path}`, { method }))
+    const response = await fetch(path, method)
     return { status: response.status, headers: response.headers, body: await response.json() }
   }
-  return { get, logged }
+  return { fetch, get, logged }
 }
 
 test('a store that is away is logged once in ten seconds, however often somebody asks', async () => {
@@ -85,6 +86,15 @@ test('a wrong query is 422, with every fault and its path', async () => {
   expect((await get('/query?limit=many')).body.result).toEqual({
     errors: [{ path: '/limit', message: 'must be a whole number' }],
   })
+})
+
+test.each(['/call/%E0%A4%A', '/call/%', '/call/%ff', '/%zz/1?limit=%20'])('%s is no path', async (path) => {
+  expect((await application().get(path)).status).toBe(404)
+})
+
+test('an escape that is a character is fine, and a query may have any', async () => {
+  for (const path of ['/call/%C3%A4%20%25', '/call/1?x=%E0%A4%A'])
+    expect([path, (await application().fetch(path)).status]).toEqual([path, 200])
 })
 
 test.each([

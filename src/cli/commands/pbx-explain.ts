@@ -29,10 +29,7 @@ export function explainCommand(pbx: Command): void {
       const kind = recordings[0]?.kind ?? 'asterisk'
       const other = recordings.findIndex((recording) => recording.kind !== kind)
       if (other > 0)
-        throw new Fault(
-          'invalid',
-          `${paths[other]} is of another kind of PBX than ${paths[0]}: give recordings of one PBX`,
-        )
+        throw wrongUsage(`${paths[other]} is of another kind of PBX than ${paths[0]}: give recordings of one PBX`)
       const names = namesOf(paths)
       const tenants = tenantsGiven(rule, kind)
       const explanation = explain(recordings, { pbx: names[0] ?? '', ...patterns, tenants })
@@ -40,7 +37,7 @@ export function explainCommand(pbx: Command): void {
       const empty = files.findIndex(
         ({ frames, passedOver, tainted }) => tainted.length === frames && (frames > 0 || passedOver === 0),
       )
-      if (empty >= 0) throw new Fault('invalid', `${paths[empty]} contains no PBX event: ${GIVE_A_RECORDING}`)
+      if (empty >= 0) throw wrongUsage(`${paths[empty]} contains no PBX event: ${GIVE_A_RECORDING}`)
       const lines = json ? explained.map((one) => jsonOf(one, names)) : report(names, explanation, kind, newPaint())
       for (const line of lines) print(line)
       const broken = files.findIndex(({ fault }) => fault !== undefined)

@@ -16,6 +16,7 @@ import { diagnoseBackups } from './backups.ts'
 import { diagnoseDatabase } from './database.ts'
 import { advice, type Diagnosis, ok, wrong } from './diagnosis.ts'
 import { diagnoseClock, diagnoseDisk, diagnoseService } from './machine.ts'
+import { diagnosePresetFolder } from './presets.ts'
 import { reach } from './reach.ts'
 import { type DiagnosedWebhook, diagnoseStore, type HealthOf, type StoredPbx } from './store.ts'
 
@@ -72,6 +73,7 @@ export async function diagnose(
     ...service,
     ...store.diagnoses,
     ...disk,
+    ...(await diagnosePresetFolder(config.presets)),
     ...(await diagnoseBackups(config, Date.now())),
     ...clock,
     ...pbxs,
@@ -131,6 +133,7 @@ function inForce(given: Config, running: SettingsInForce | undefined): Config {
     proxy: given.proxy ?? running.proxy ?? undefined,
     recordingsFrom: given.recordingsFrom.length > 0 ? given.recordingsFrom : running.recordingsFrom,
     recordingsCopy: given.recordingsCopy ?? (isElsewhere ? undefined : (running.recordingsCopy ?? undefined)),
+    presets: given.presets ?? (isElsewhere ? undefined : (running.presets ?? undefined)),
     backup: given.backup ?? (isElsewhere ? undefined : (running.backup ?? undefined)),
     backupEveryMs: given.backup === undefined ? running.backupEveryMs : given.backupEveryMs,
   }

@@ -74,10 +74,14 @@ async function readOne(path: string, others: readonly Preset[], trial: Options['
   return problems.length === 0 ? { preset, digest } : { problem: sentenceOf(problems) }
 }
 
+/** An error of the whole file has an empty path, so its message needs a subject. */
 const sentenceOf = (errors: readonly { readonly path: string; readonly message: string }[]): string =>
   errors
     .slice(0, MAX_ERRORS)
-    .map(({ path, message }) => `${path.replace(/^\/flow/, '')}: ${message}`)
+    .map(({ path, message }) => {
+      const place = path.replace(/^\/flow/, '')
+      return place === '' ? `the file ${message}` : `${place}: ${message}`
+    })
     .join('; ')
 
 /** A value for each parameter, so that each template renders something. */

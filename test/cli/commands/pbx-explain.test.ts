@@ -82,9 +82,9 @@ describe('hookswitch pbx explain', () => {
     ['a file that is not there', 'none.ami', /cannot read none\.ami/],
     ['a folder', '.', /cannot read \./],
     ['no recording', import.meta.path, /no PBX event/],
-  ])('%s is exit code 1, in one line', async (_, file, message) => {
+  ])('%s is exit code 2, in one line', async (_, file, message) => {
     const { code, stderr } = await run(['pbx', 'explain', file], { cwd })
-    expect({ code, lines: stderr.trim().split('\n').length }).toEqual({ code: 1, lines: 1 })
+    expect({ code, lines: stderr.trim().split('\n').length }).toEqual({ code: 2, lines: 1 })
     expect(stderr).toMatch(message)
   })
 })

@@ -171,7 +171,7 @@ describe('hookswitch pbx', () => {
   test.each(['replay', 'explain'])('%s refuses a folder in one line', async (command) => {
     using folder = emptyFolder()
     const { code, err } = await run(command, folder.path)
-    expect(code).toBeGreaterThan(0)
+    expect(code).toBe(2)
     expect(err).toBe(`hookswitch: cannot read ${folder.path}: give a recording (.ami or .esl, see pbx record)\n`)
   })
 

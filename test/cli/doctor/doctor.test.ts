@@ -197,6 +197,35 @@ describe('hookswitch doctor', () => {
     ])
   })
 
+  test('names a preset of a file that is left out, and one that a webhook uses and nobody has', async () => {
+    using other = emptyFolder()
+    const presets = join(other.path, 'presets')
+    mkdirSync(presets)
+    const mine = { name: 'mine', title: 'Mine', steps: [{ name: 'note', on: ['call_ended'] }] }
+    writeFileSync(join(presets, 'mine.json'), JSON.stringify(mine))
+    writeFileSync(join(presets, 'broken.json'), '{')
+    const check = async (...args: string[]) =>
+      (await run(['doctor', '--listen', '127.0.0.1:0', ...args], { cwd: other.path })).stdout
+    const url = 'https://crm.invalid/'
+    const first = await startServe({ cwd: other.path, args: ['--presets', presets] })
+    const session = await newToken(first, 'ben@example.com')
+    await ask(first, 'PUT', '/integration/webhook', { token: session, body: [webhook(url)] })
+    const body = { url, flow: { preset: 'mine', parameters: {} } }
+    expect((await ask(first, 'PUT', '/integration/webhook/options', { token: session, body })).status).toBe(200)
+    // The folder of the running service is checked.
+    const served = await check()
+    expect(served).toMatch(/^ok +presets: mine of .*presets$/m)
+    expect(served).toMatch(/^wrong +presets: .*broken\.json is left out: the file is not JSON$/m)
+    expect(served).not.toContain('nobody has')
+    await first.stop()
+    const second = await startServe({ cwd: other.path })
+    const without = await check()
+    await second.stop()
+    expect(without).toMatch(
+      /^wrong +presets: nobody has the preset mine of account default: its deliveries wait\n.*--presets FOLDER/m,
+    )
+  })
+
   test('as JSON', async () => {
     const { stdout } = await doctor(['--json'])
     expect(JSON.parse(stdout)).toContainEqual({
