@@ -71,10 +71,10 @@ describe('hookswitch pbx explain', () => {
     expect(new Set(named)).toEqual(new Set(['"file":"reconnect-1.esl"', '"file":"reconnect-2.esl"']))
   })
 
-  test('recordings of two kinds of PBX are exit code 1, in one line that names the odd one', async () => {
+  test('recordings of two kinds of PBX are exit code 2, in one line that names the odd one', async () => {
     const files = ['h-ring-group.ami', 'queue.esl'].map(fixture)
     const { code, stderr } = await run(['pbx', 'explain', ...files], { cwd })
-    expect(code).toBe(1)
+    expect(code).toBe(2)
     expect(stderr).toMatch(/^.*queue\.esl is of another kind of PBX.*\n$/)
   })
 
