@@ -4,7 +4,7 @@ import { type PbxRecording, readRecording } from '../pbx/pbx.ts'
 /** What to do about a file that is no recording of a PBX, for messages. */
 export const GIVE_A_RECORDING = 'give a recording (.ami or .esl, see pbx record)'
 
-/** Reads the recording of a PBX that a command was given. @throws CommanderError (exit code 2) if the file cannot be read. */
+/** Reads the recording of a PBX that a command was given. @throws CommanderError (code 2) if it cannot be read. */
 export function readGivenRecording(file: string): PbxRecording {
   try {
     return readRecording(file)
