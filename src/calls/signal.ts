@@ -308,6 +308,8 @@ export type AboutSnapshot<Frame> = {
    * snapshot is put back to the moment before them: the first event of a channel shows what the channel was then.
    */
   readonly earlier?: readonly Frame[] | undefined
+  /** When the first of them arrived. */
+  readonly earlierUs?: number | undefined
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { CallEvent } from '../../src/events/bodies.ts'
-import { AmiDecoder } from '../../src/pbx/ami/decoder.ts'
-import { isWanted } from '../../src/pbx/ami/events.ts'
+import { AmiDecoder, type AmiFrame } from '../../src/pbx/ami/decoder.ts'
+import { isWanted, SHAPES } from '../../src/pbx/ami/events.ts'
 import { createAmiTranslator } from '../../src/pbx/ami/translator/translator.ts'
 import { type PlayerOptions, player } from './play.ts'
 import { FIXTURES, readRecording } from './recording.ts'
@@ -31,6 +31,12 @@ function blocksOf(name: string, folder: string): Block[] {
 
 export const asRecorded: Change = (blocks) => blocks
 
+type Frames = ReturnType<AmiDecoder['push']>
+
+const isEndOfList = ({ text }: Block): boolean => /^Event: (CoreShowChannels|Status)Complete/.test(text)
+
+const createdBy = (frame: AmiFrame): string[] => (frame.name === 'Newchannel' ? [frame.get('Uniqueid')] : [])
+
 /** What a player of recordings takes: those of `folder` in place of the project's own. */
 export type PlayedOptions = PlayerOptions & { readonly folder?: string }
 
@@ -46,20 +52,35 @@ export function asteriskEvents(
     // A session also ignores events that it does not want.
     const decoder = new AmiDecoder({ skip: (name, peek) => !isWanted(name, peek, []) })
     const signals = createAmiTranslator({ trunks: [], extensions: [], variables: [] })
-    let listing: ReturnType<AmiDecoder['push']> | undefined
+    let listing: Frames | undefined
     const lastUs = fromUs
     played.play([{ kind: 'connected', first: index === 0, boot: null, atUs: lastUs, arrivedUs: lastUs }])
     let emptyLists = 0
-    for (const { text, atMs } of change(blocksOf(name, folder))) {
+    const blocks = change(blocksOf(name, folder))
+    // A session reads the events that come before its first list after that list.
+    let earlier: { readonly frame: AmiFrame; readonly arrivedUs: number }[] | undefined = blocks.some(isEndOfList)
+      ? []
+      : undefined
+    const list = (rows: Frames, arrivedUs: number): void => {
+      const before = (earlier ?? []).filter(({ frame }) => SHAPES.has(frame.name))
+      const frames = before.map(({ frame }) => frame)
+      const created = new Set(frames.flatMap(createdBy))
+      played.play(signals.snapshot(rows, arrivedUs, { created, earlier: frames, earlierUs: before[0]?.arrivedUs }))
+      for (const one of before) played.play(signals.event(one.frame, one.arrivedUs))
+      earlier = undefined
+    }
+    for (const { text, atMs } of blocks) {
       const arrivedUs = lastUs + Math.round(atMs * 1000)
       for (const frame of decoder.push(Buffer.from(text, 'latin1'))) {
         if (frame.name === 'CoreShowChannel' || (frame.name === 'Status' && frame.has('ActionID')))
           listing = [...(listing ?? []), frame]
         else if (frame.name === 'CoreShowChannelsComplete' || frame.name === 'StatusComplete') {
-          played.play(signals.snapshot(listing ?? [], arrivedUs))
+          list(listing ?? [], arrivedUs)
           if ((listing ?? []).length === 0) emptyLists += 1
           listing = undefined
-        } else if (!frame.has('ActionID')) played.play(signals.event(frame, arrivedUs))
+        } else if (frame.has('ActionID')) continue
+        else if (earlier === undefined) played.play(signals.event(frame, arrivedUs))
+        else earlier.push({ frame, arrivedUs })
       }
       fromUs = arrivedUs
     }

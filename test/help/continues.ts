@@ -56,4 +56,8 @@ export const CONTINUES: Readonly<Record<string, string>> = {
   'gap-blind-outside-busy': 'gap-blind-outside-busy-2',
   'gap-consultation-joined': 'gap-consultation-joined-2',
   'gap-answered-ended-before-list': 'gap-answered-ended-before-list-2',
+  'gap-queue-answered-before-list': 'gap-queue-answered-before-list-2',
+  'gap-retrieved-before-list': 'gap-retrieved-before-list-2',
+  'gap-next-phone-before-list': 'gap-next-phone-before-list-2',
+  'gap-transferred-before-list': 'gap-transferred-before-list-2',
 }

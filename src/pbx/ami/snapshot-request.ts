@@ -2,7 +2,7 @@ import type { NowUs } from '../../lib/time.ts'
 import type { Inbox } from '../connection/inbox.ts'
 import { createdIn, framesIn, type InboxEntry, type SnapshotEntry } from '../connection/inbox-entry.ts'
 import type { Actions } from './actions.ts'
-import { GROUP_VARIABLES } from './events.ts'
+import { GROUP_VARIABLES, SHAPES } from './events.ts'
 import type { AmiFrame } from './frame.ts'
 
 /** `Status` has more facts (the dialled party); the other list is for a user without permission for it. */
@@ -39,14 +39,16 @@ export function createSnapshotRequest(
   /** Requires that the session has paused the inbox. */
   async function requestFirst(name: (typeof LISTS)[number], inbox: AmiInbox) {
     const reply = await actions.list(actionOf(name))
+    const waiting = inbox.waiting()
     if (reply.kind === 'rows')
       inbox.unshift({
         rows: reply.rows,
         arrivedUs: nowUs(),
         about: {
           uncertain: reply.uncertain,
-          created: createdIn(inbox.waiting(), createdBy),
-          earlier: framesIn(inbox.waiting()),
+          created: createdIn(waiting, createdBy),
+          earlier: framesIn(waiting),
+          earlierUs: waiting.find(isOfCall)?.arrivedUs,
         },
       })
     return reply.kind
@@ -70,6 +72,8 @@ export function createSnapshotRequest(
     return reply.kind
   }
 }
+
+const isOfCall = (entry: InboxEntry<AmiFrame>): boolean => 'frame' in entry && SHAPES.has(entry.frame.name)
 
 const createdBy = (frame: AmiFrame): string | undefined =>
   frame.name === 'Newchannel' ? frame.get('Uniqueid') : undefined

@@ -1,4 +1,4 @@
-import type { Activity, Endpoint, SnapshotChannel } from '../../../calls/calls.ts'
+import type { AboutSnapshot, Activity, Endpoint, SnapshotChannel } from '../../../calls/calls.ts'
 import { bareName, isShortNumber } from '../../endpoints/endpoint-classifier.ts'
 import { cleanText, cleanValue } from '../../endpoints/sanitize.ts'
 import { endpointOf, readDialString, readDialTargets } from '../dial-string.ts'
@@ -10,24 +10,27 @@ import {
   addChannel,
   displayName,
   isDialable,
+  isDid,
   isHelper,
   type KnownChannel,
   tenantIn,
 } from './channels.ts'
+import { type Before, type ListRow, putBack } from './earlier-rows.ts'
 
 const CALLEE_APPLICATIONS: ReadonlySet<string> = new Set(['AppDial', 'AppDial2', 'AppQueue'])
 
 /**
  * Returns the channels in the rows of CoreShowChannels and Status. Both lists may be given: they are joined by
- * Uniqueid. Channels that were `created` meanwhile are left out. In steps of one row.
+ * Uniqueid. Channels that were `created` meanwhile are left out, and the rows are put back to the moment before the
+ * events that came `earlier`. In steps of one row.
  */
 export function* snapshotChannels(
   context: AmiContext,
   rows: readonly AmiFrame[],
   arrivedUs: number,
-  created: ReadonlySet<string> = new Set(),
+  { created = new Set(), earlier = [] }: Pick<AboutSnapshot<AmiFrame>, 'created' | 'earlier'> = {},
 ): Generator<void, SnapshotChannel[]> {
-  const byId = new Map<string, AmiFrame[]>()
+  const byId = new Map<string, Rows>()
   for (const row of rows) {
     yield
     const id = row.get('Uniqueid')
@@ -40,6 +43,8 @@ export function* snapshotChannels(
       continue
     byId.set(id, [...(byId.get(id) ?? []), row])
   }
+  const before = yield* putBack(byId, earlier, created)
+  for (const [id, same] of byId) if (isHelper(headerOf(same, 'Channel'))) byId.delete(id)
   const sent = yield* sentNumbers(context, [...byId.values()])
   const halves = new Map<string, string>()
   for (const [id, same] of byId) {
@@ -53,9 +58,9 @@ export function* snapshotChannels(
   const paged = yield* pagesIn([...byId.values()])
   const channels: SnapshotChannel[] = []
   for (const [id, same] of byId) {
-    const channel = snapshotChannel(context, same, { id, sent, arrivedUs })
+    const channel = snapshotChannel(context, same, { id, sent, arrivedUs, before: before.get(id) })
     const pair = pairOf(headerOf(same, 'Channel'), halves)
-    const source = diallers.get(id) ?? null
+    const source = before.get(id)?.source ?? diallers.get(id) ?? null
     const facts = { ...pair, ...answered.get(id), ...rungAllIn(same), ...followed.get(id), ...paged.get(id) }
     const listed: SnapshotChannel = { ...channel, source, ...facts }
     noteWhoRings(context.channels.get(id), listed)
@@ -127,7 +132,7 @@ function withAgents(
   ]
 }
 
-type Rows = readonly AmiFrame[]
+type Rows = readonly ListRow[]
 
 /** Returns that a caller rings no group any more, if its Dial rings a single party and FreePBX shows no group. */
 function rungAllIn(rows: Rows): Pick<SnapshotChannel, 'rungAll'> {
@@ -287,7 +292,7 @@ function pairOf(name: string, halves: ReadonlyMap<string, string>): Pick<Snapsho
 }
 
 /** Returns the first of these headers that the rows of a channel have. */
-function headerOf(rows: readonly AmiFrame[], ...keys: string[]): string {
+function headerOf(rows: Rows, ...keys: string[]): string {
   for (const row of rows) for (const key of keys) if (row.get(key) !== '') return row.get(key)
   return ''
 }
@@ -300,7 +305,7 @@ const keyOf = (linkedId: string, endpoint: string): string => `${linkedId} ${end
  */
 function* sentNumbers(
   { endpoints }: AmiContext,
-  channels: readonly (readonly AmiFrame[])[],
+  channels: readonly Rows[],
 ): Generator<void, Map<string, string | null>> {
   const sent = new Map<string, string | null>()
   for (const rows of channels) {
@@ -319,15 +324,25 @@ function* sentNumbers(
 
 function snapshotChannel(
   context: AmiContext,
-  rows: readonly AmiFrame[],
-  { id, sent, arrivedUs }: { id: string; sent: ReadonlyMap<string, string | null>; arrivedUs: number },
+  rows: Rows,
+  {
+    id,
+    sent,
+    arrivedUs,
+    before,
+  }: {
+    id: string
+    sent: ReadonlyMap<string, string | null>
+    arrivedUs: number
+    before: Before | undefined
+  },
 ): SnapshotChannel {
   const get = (...keys: string[]): string => headerOf(rows, ...keys)
   const name = get('Channel')
   const local = name.startsWith('Local/')
   const callee = CALLEE_APPLICATIONS.has(get('Application'))
   const state = get('ChannelState')
-  const number = get('CallerIDNum')
+  const number = isDialable(get('CallerIDNum'), '') ? get('CallerIDNum') : ''
   const display = displayName(get('CallerIDName'))
   const { endpoint } = endpointOf(name)
   const linkedId = get('Linkedid')
@@ -348,15 +363,20 @@ function snapshotChannel(
   if (known.found && group !== undefined) Object.assign(known, { exten: group, entered: group })
   if (known.found && !callee && get('Application') === 'Dial')
     noteListedDial(known, get('Data', 'ApplicationData'), bridge !== null)
+  if (before?.isMovedAway === true) known.dialAnswered = true
   const isOwn = linkedId === id
   const originated = callee ? isOwn && get('Application') === ORIGINATED : isOriginated(rows, { id, linkedId, local })
   const behind = (callee ? sent.get(keyOf(linkedId, endpoint)) : null) ?? null
   const party = { endpoint, number, display, callee, originated, behind }
+  const shownEndpoint: Endpoint = local ? { kind: 'virtual', number: null, name: null } : listedEndpoint(context, party)
+  // An event shows where a caller is, not what it dialled.
+  const isCalled = shownEndpoint.kind === 'external' ? isDid : isDialable
+  const isDialled = before?.isUnlisted !== true || isCalled(exten, get('Context'))
   return {
     id,
     linkedId: linkedId === '' ? null : linkedId,
-    endpoint: local ? { kind: 'virtual', number: null, name: null } : listedEndpoint(context, party),
-    dialledNumber: callee ? null : exten,
+    endpoint: shownEndpoint,
+    dialledNumber: callee || !isDialled ? null : exten,
     callee,
     source: null,
     originated,
@@ -413,10 +433,7 @@ const ORIGINATED = 'AppDial2'
  * Returns whether Asterisk made a channel by itself (click-to-call): it did not call in, so that Status has no number
  * that it dialled, and is the first of its call, which one that was dialled and left alone is not.
  */
-function isOriginated(
-  rows: readonly AmiFrame[],
-  { id, linkedId, local }: { id: string; linkedId: string; local: boolean },
-): boolean {
+function isOriginated(rows: Rows, { id, linkedId, local }: { id: string; linkedId: string; local: boolean }): boolean {
   const status = rows.find((row) => row.has('DNID'))
   return !local && linkedId === id && status?.get('DNID') === '' && status.get('Exten') !== ''
 }
@@ -434,7 +451,7 @@ function readActivity(application: string, first: string): Activity | undefined 
 }
 
 /** Returns the value by which a listed channel shows its customer. */
-function listedTenant(context: AmiContext, rows: readonly AmiFrame[]): string | null {
+function listedTenant(context: AmiContext, rows: Rows): string | null {
   const { tenants } = context
   if (tenants?.by !== 'variable' || tenants.variable === null) return tenantIn(context, (key) => headerOf(rows, key))
   return cleanValue(variableOf(rows, tenants.variable))
@@ -444,7 +461,7 @@ function listedTenant(context: AmiContext, rows: readonly AmiFrame[]): string | 
 const UNSET = '(null)'
 
 /** Returns a variable of a listed channel, empty if it has none: Status has those that were requested. */
-function variableOf(rows: readonly AmiFrame[], name: string): string {
+function variableOf(rows: Rows, name: string): string {
   const prefix = `${name}=`
   const found = rows.flatMap((row) => row.all('Variable')).find((pair) => pair.startsWith(prefix))
   const value = found?.slice(prefix.length) ?? ''
@@ -452,7 +469,7 @@ function variableOf(rows: readonly AmiFrame[], name: string): string {
 }
 
 /** Returns the extension that rings a group for a listed caller, if FreePBX shows it. */
-function groupOf(rows: readonly AmiFrame[]): Pick<SnapshotChannel, 'place' | 'group'> {
+function groupOf(rows: Rows): Pick<SnapshotChannel, 'place' | 'group'> {
   const [method, place] = GROUP_VARIABLES.map((name) => variableOf(rows, name))
   if (!method || method === 'none' || !place || !/^\d+$/.test(place)) return {}
   return { place, group: place }

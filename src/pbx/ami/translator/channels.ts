@@ -228,7 +228,7 @@ const NO_DID_CONTEXT = /^from-did-direct/
 const DID = /^\+?\d{7,}$/
 
 /** Returns whether the extension that an undialled call of a trunk enters is the outside number that was called. */
-const isDid = (exten: string, context: string): boolean =>
+export const isDid = (exten: string, context: string): boolean =>
   !NO_DID_CONTEXT.test(context) && (DID.test(exten) || DID_CONTEXT.test(context) || kindOfContext(context) === 'trunk')
 
 /** Returns the tenant value of a channel in one of its events or rows; `null` if it shows none. */

@@ -78,11 +78,12 @@ export function createAmiTranslator(options: AmiOptions, endpoints = createEndpo
   function* snapshotInSteps(
     rows: readonly AmiFrame[],
     arrivedUs: number,
-    { created, uncertain = [] }: AboutSnapshot<AmiFrame> = {},
+    { uncertain = [], ...about }: AboutSnapshot<AmiFrame> = {},
   ): Generator<void, Signal[]> {
-    const channels = yield* snapshotChannels(context, rows, arrivedUs, created)
+    const channels = yield* snapshotChannels(context, rows, arrivedUs, about)
     const unlisted = [...uncertain, ...partsIn(context)]
-    return [{ kind: 'snapshot', atUs: arrivedUs, arrivedUs, channels, uncertain: unlisted }]
+    const atUs = Math.min(arrivedUs, about.earlierUs ?? arrivedUs)
+    return [{ kind: 'snapshot', atUs, arrivedUs: atUs, channels, uncertain: unlisted }]
   }
   return {
     event(frame, arrivedUs) {
