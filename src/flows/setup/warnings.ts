@@ -48,5 +48,5 @@ function numberWarning(calls: readonly NumberedCall[]): string | undefined {
   )
   const national = outside.find(({ number, e164 }) => e164 == null && NATIONAL.test(number ?? ''))
   if (national === undefined || outside.some(({ e164 }) => e164 != null)) return undefined
-  return `The latest calls have national numbers such as ${national.number}, by which a CRM may not find its contacts: add country= to the URL of the PBX, as in country=DE`
+  return `The latest calls have national numbers such as ${national.number}, by which a CRM may not find its contacts: give the PBX its country, on the page or as country=DE in its URL`
 }
