@@ -173,7 +173,7 @@ describe('a check warns', () => {
     ['of calls without owners', { responsible: '', users: {} }, [], [/no responsible user/]],
     ['of nothing where a user is responsible', owners, [], []],
     ['of nothing where an extension has a user', { responsible: '', users: { 101: '7' } }, [], []],
-    ['of national numbers', owners, [call('030123456', null)], [/such as 030123456, .* add country=/]],
+    ['of national numbers', owners, [call('030123456', null)], [/such as 030123456, .* give the PBX its country/]],
     ['of nothing where numbers have their E.164', owners, [call('030123456', '+4930123456')], []],
     ['of nothing where numbers are short', owners, [call('117', null)], []],
     ['of nothing where one number alone is none', owners, [call('0', null), call('0301234567', '+49301234567')], []],
