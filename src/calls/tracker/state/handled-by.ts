@@ -24,6 +24,8 @@ const MAX_HANDLERS = 100
  */
 export function handledBy(state: TrackerState, call: Call): readonly Party[] {
   if (!isAnswered(call)) return []
+  // Its end was emitted; a name that is learned later is another call's.
+  if (call.saveDueUs !== null && call.handled.length > 0) return call.handled
   const talked = call.stages
     .filter((stage) => stage.answered && !stage.own && isPartyStage(stage))
     .map((stage) => handlerOf(state, stage))
