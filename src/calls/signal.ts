@@ -44,6 +44,8 @@ export type SnapshotChannel = {
   readonly bridge: string | null
   /** The extension of the dialplan at which a caller is now, if the snapshot reports it. */
   readonly place?: string
+  /** The channel whose place in the dialplan a caller took by a transfer, if the snapshot reports it. */
+  readonly insteadOf?: string
   /** The extension that rings several phones for this channel, at once or in turn, if the snapshot reports it. */
   readonly group?: string
   /** Words of what a caller's extension dials or has dialled as a group, the extensions among them. */

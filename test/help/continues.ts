@@ -60,4 +60,7 @@ export const CONTINUES: Readonly<Record<string, string>> = {
   'gap-retrieved-before-list': 'gap-retrieved-before-list-2',
   'gap-next-phone-before-list': 'gap-next-phone-before-list-2',
   'gap-transferred-before-list': 'gap-transferred-before-list-2',
+  'gap-attended-parked': 'gap-attended-parked-2',
+  'gap-caller-joined': 'gap-caller-joined-2',
+  'gap-refer-joined': 'gap-refer-joined-2',
 }

@@ -11,7 +11,7 @@ import { noteTenant } from '../state/tenants.ts'
 import { type Listing, listingOf } from './listing.ts'
 import { addListed, addUnseenStage, callerOf, enterListed, noteActivity } from './unseen-calls.ts'
 import { relateConsultation } from './unseen-consultations.ts'
-import { joinReplaced, joinUnseen, markWhoLeft } from './unseen-transfers.ts'
+import { joinFound, joinReplaced, joinUnseen, markWhoLeft } from './unseen-transfers.ts'
 
 /**
  * Applies a snapshot, with a pause after each row. An unknown channel began while there was no connection; a known one
@@ -41,6 +41,7 @@ export function* resync(state: TrackerState, at: At, rows: readonly SnapshotChan
   }
   for (const row of unknown) {
     relateConsultation(state, row, listed)
+    joinFound(state, row)
     yield
   }
   yield* markWhoLeft(state, at, listed)

@@ -1,6 +1,7 @@
 import type { At, SnapshotChannel } from '../../signal.ts'
 import { noteFoundAnswered } from '../facts/dials.ts'
 import { destination } from '../facts/places.ts'
+import { startNow } from '../rules/call-start.ts'
 import { endUnseen } from '../rules/channels.ts'
 import { expectLink, expectUnseenTransfer, joinUnseenTransfer } from '../rules/linked-calls.ts'
 import { isOver, mayBecomeOne } from '../rules/merges.ts'
@@ -45,6 +46,21 @@ export function joinUnseen(state: TrackerState, row: SnapshotChannel): void {
 }
 
 /**
+ * Joins the call of a caller from outside that a list shows for the first time with the call of the party with which it
+ * talks: a transfer was missed.
+ */
+export function joinFound(state: TrackerState, row: SnapshotChannel): void {
+  const channel = channelOf(state, row.id)
+  const own = callOf(state, channel)
+  if (channel === undefined || own?.root !== channel.id || channel.endpoint.kind !== 'external') return
+  if (row.activity?.kind === 'conference' || channel.conference !== null) return
+  const other = heardBy(state, channel).flatMap((one) => (isVirtual(one) ? [] : (callOf(state, one) ?? [])))[0]
+  if (other === undefined || other === own || isOver(other)) return
+  startNow(state, own)
+  expectLink(state, channel, other, true)
+}
+
+/**
  * Joins a consultation with the call for which it was made, if a party of that call now stands where the party that
  * asked stood: in a queue, menu or conference to which it was transferred. With a pause after each call and row.
  */
@@ -63,8 +79,9 @@ export function* joinReplaced(state: TrackerState, rows: readonly SnapshotChanne
     const first = callOf(state, channel)
     const place = destination(row.place ?? null)
     if (channel === undefined || first === undefined || isOver(first) || row.callee || place === null) continue
-    if (place === channel.dialledNumber) continue
-    const consultation = left.get(first.id)?.find(({ root }) => channelOf(state, root)?.dialledNumber === place)
+    const isReplaced = ({ root }: Call): boolean =>
+      root === row.insteadOf || (place !== channel.dialledNumber && channelOf(state, root)?.dialledNumber === place)
+    const consultation = left.get(first.id)?.find(isReplaced)
     if (consultation === undefined || !mayBecomeOne(consultation, first)) continue
     joinUnseenTransfer(state, consultation, first)
   }

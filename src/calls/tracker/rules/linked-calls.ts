@@ -115,7 +115,9 @@ function joinLinkedCalls(
   const at = { atUs, arrivedUs: state.nowUs }
   const into = channelOf(state, other.root)
   const isThere = isUp(channel) || (into !== undefined && channel.talked.includes(into.id))
-  const picksUp = own.root === channel.id && own.stages.length === 0 && isThere
+  // A caller from outside picks nothing up.
+  const mayPickUp = !unseen || channel.endpoint.kind !== 'external'
+  const picksUp = mayPickUp && own.root === channel.id && own.stages.length === 0 && isThere
   if (into !== undefined && picksUp && !isOlder(own, other)) {
     takeOverCall(state, at, channel, into)
     return

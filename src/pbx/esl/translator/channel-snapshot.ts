@@ -284,6 +284,7 @@ function snapshotChannel(context: EslContext, id: string, row: Row, list: List):
     endpoint,
     dialledNumber: outbound ? null : dialled,
     ...(outbound || !row.dest ? {} : { place: row.dest }),
+    ...parkedInstead(row),
     ...(group === undefined ? {} : { group }),
     ...(dials === undefined ? {} : { dials }),
     ...(answeredGroup === undefined ? {} : { answeredGroup }),
@@ -299,6 +300,12 @@ function snapshotChannel(context: EslContext, id: string, row: Row, list: List):
     tenant,
     bridge: peer === undefined ? null : id < peer ? `${id} ${peer}` : `${peer} ${id}`,
   }
+}
+
+/** A party that an attended transfer parks takes the place of the leg that went to the parking lot before. */
+function parkedInstead({ dest = '' }: Row): Pick<SnapshotChannel, 'insteadOf'> {
+  const parker = /valet_ticket=([0-9a-f-]{36})/.exec(dest)?.[1]
+  return parker === undefined ? {} : { insteadOf: parker }
 }
 
 /** Returns whether an earlier list of this connection showed a leg, and neither list nor event one of its bridges. */
