@@ -75,5 +75,6 @@ export function createSnapshotRequest(
 
 const isOfCall = (entry: InboxEntry<AmiFrame>): boolean => 'frame' in entry && SHAPES.has(entry.frame.name)
 
-const createdBy = (frame: AmiFrame): string | undefined =>
+/** Returns the channel that an event creates. */
+export const createdBy = (frame: AmiFrame): string | undefined =>
   frame.name === 'Newchannel' ? frame.get('Uniqueid') : undefined

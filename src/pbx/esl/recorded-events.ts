@@ -1,6 +1,7 @@
-import type { Signal } from '../../calls/calls.ts'
-import type { ReadRecorded } from '../recorded/recorded-events.ts'
+import { createFirstList, type Placed } from '../recorded/first-list.ts'
+import type { ReadRecorded, RecordedEvent } from '../recorded/recorded-events.ts'
 import { EslDecoder, type EslFrame } from './decoder.ts'
+import { createdBy } from './snapshot-request.ts'
 
 /** Reads a recorded connection to a FreeSWITCH. */
 export const readRecordedEsl: ReadRecorded<EslFrame> = (translator) => {
@@ -9,24 +10,36 @@ export const readRecordedEsl: ReadRecorded<EslFrame> = (translator) => {
   let listed: EslFrame[] = []
   let frames = 0
 
-  function signalsOf(frame: EslFrame, arrivedUs: number): Signal[] {
-    if (frame.contentType !== 'api/response') return translator.event(frame, arrivedUs)
-    if (!frame.body.includes('"row_count"')) return []
-    listed.push(frame)
-    if (listed.length < 2) return []
+  const first = createFirstList({ translator, createdBy, isOfCall: ({ event }) => event !== undefined })
+
+  function* eventsOf(placed: Placed<EslFrame>): Iterable<RecordedEvent> {
+    const { frame, ...place } = placed
+    if (frame.contentType !== 'api/response') {
+      yield* first.event(placed)
+      return
+    }
+    if (frame.body.includes('"row_count"')) listed.push(frame)
+    if (listed.length < 2) {
+      yield { ...place, signals: [] }
+      return
+    }
     const rows = listed
     listed = []
-    return translator.snapshot(rows, arrivedUs)
+    yield* first.list(placed, rows)
   }
 
   return {
+    hasList: (recording) => recording.toString('latin1').split('"row_count"').length > 2,
+    holdForList: first.hold,
+    isHolding: first.isHolding,
+    rest: first.rest,
     *read(bytes, arrivedUs) {
       for (const frame of decoder.push(bytes)) {
         frames += 1
         const { event, offset } = frame
         const name = event === undefined ? frame.contentType : event.subclass || event.name
         const channel = event?.get('Channel-Name') ?? ''
-        yield { offset, name, channel, signals: signalsOf(frame, arrivedUs) }
+        yield* eventsOf({ frame, offset, name, channel, arrivedUs })
       }
     },
     result: () => ({ frames, passedOver: 0, tainted: [], fault: decoder.fault }),

@@ -48,7 +48,8 @@ export function createSnapshotRequest(
   }
 }
 
-function createdBy(frame: EslFrame): string | undefined {
+/** Returns the channel that an event creates. */
+export function createdBy(frame: EslFrame): string | undefined {
   const { event } = frame
   const id = event?.name === 'CHANNEL_CREATE' ? event.get('Unique-ID') : undefined
   frame.forget?.()

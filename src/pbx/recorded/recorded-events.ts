@@ -14,10 +14,11 @@ export type FileRead = {
 }
 
 /** A raw event of a recording, and the signals that it means. */
-type RecordedEvent = {
+export type RecordedEvent = {
   readonly offset: number
   readonly name: string
   readonly channel: string
+  readonly arrivedUs: number
   readonly signals: readonly Signal[]
 }
 
@@ -33,7 +34,15 @@ export type ReadOptions = {
 
 /** Reads the bytes of one recorded connection, the lists in it too, in pieces as they arrived. */
 export type RecordedEvents = {
+  /** Returns whether a recording has a list. */
+  hasList(recording: Buffer): boolean
+  /** Reads the events that come before the first list after it, as a session does. */
+  holdForList(): void
+  /** Returns whether events are kept for that list. */
+  isHolding(): boolean
   read(bytes: Uint8Array, arrivedUs: number): Iterable<RecordedEvent>
+  /** Reads what was kept for a list that never came. */
+  rest(): Iterable<RecordedEvent>
   result(): FileRead
   /** Returns the id of the PBX's run, if the recording shows it. */
   bootOf(recording: Buffer): string | null

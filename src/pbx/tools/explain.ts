@@ -2,9 +2,10 @@ import { newTracker, reasonFor, type Signal, track } from '../../calls/calls.ts'
 import type { CallEvent } from '../../events/bodies.ts'
 import { MILLISECOND, SECOND } from '../../lib/time.ts'
 import { anyTenants } from '../connection/call-owners.ts'
+import { TIMEOUTS } from '../connection/timeouts.ts'
 import { createEndpoints, type KnownEndpoint } from '../endpoints/endpoints.ts'
 import { KINDS } from '../kinds.ts'
-import type { FileRead } from '../recorded/recorded-events.ts'
+import type { FileRead, RecordedEvent } from '../recorded/recorded-events.ts'
 import type { PbxRecording } from '../recorded/recording.ts'
 import type { TenantRule } from '../source/pbx-url.ts'
 
@@ -95,17 +96,49 @@ export function explain(recordings: readonly PbxRecording[], options: ExplainOpt
     const lines = newLineCount(recording.bytes)
     const beganUs = lastUs
     cause = { file, offset: 0, line: 1, name: 'connected', channel: '', atMs: lastUs / MILLISECOND }
-    // Like a first connection: calls that the list lacks are closed at once, since a recording need not have the second
-    // list.
-    feed({ kind: 'connected', first: true, boot: reader.bootOf(recording.bytes), atUs: lastUs, arrivedUs: lastUs })
-    for (const piece of piecesOf(recording)) {
-      lastUs = Math.max(lastUs, beganUs + Math.round(piece.atMs * MILLISECOND))
-      tickUntil(lastUs)
-      for (const { offset, name, channel, signals } of reader.read(piece.bytes, lastUs)) {
-        cause = { file, offset, line: lines.at(offset), name, channel, atMs: lastUs / MILLISECOND }
-        for (const signal of signals) feed(signal)
+    feed({
+      kind: 'connected',
+      first: file === 0,
+      boot: reader.bootOf(recording.bytes),
+      atUs: lastUs,
+      arrivedUs: lastUs,
+    })
+    if (reader.hasList(recording.bytes)) reader.holdForList()
+    /** When a session would ask for the second list, which a recording need not have; and the first one. */
+    let confirmAtUs: number | null = null
+    let listed = cause
+    function feedAll(events: Iterable<RecordedEvent>): void {
+      for (const { offset, name, channel, arrivedUs, signals } of events) {
+        cause = { file, offset, line: lines.at(offset), name, channel, atMs: arrivedUs / MILLISECOND }
+        for (const signal of signals) {
+          tickUntil(signal.arrivedUs)
+          feed(signal)
+          if (signal.kind !== 'snapshot' || confirmAtUs !== null) continue
+          confirmAtUs = arrivedUs + TIMEOUTS.snapshotAgainMs * MILLISECOND
+          listed = cause
+        }
       }
     }
+    /** Ends what the first list lacks, and nothing was heard of since. */
+    function confirmUntil(untilUs: number): void {
+      if (confirmAtUs === null || confirmAtUs > untilUs) return
+      tickUntil(confirmAtUs)
+      const up = [...tracker.channels.values()].filter(({ missingUs }) => missingUs === null).map(({ id }) => id)
+      const at = { atUs: confirmAtUs, arrivedUs: confirmAtUs }
+      cause = listed
+      feed({ kind: 'snapshot', ...at, channels: [], uncertain: up })
+      lastUs = Math.max(lastUs, confirmAtUs)
+      confirmAtUs = Number.POSITIVE_INFINITY
+    }
+    for (const piece of piecesOf(recording)) {
+      const atUs = Math.max(lastUs, beganUs + Math.round(piece.atMs * MILLISECOND))
+      confirmUntil(atUs)
+      lastUs = atUs
+      if (!reader.isHolding()) tickUntil(lastUs)
+      feedAll(reader.read(piece.bytes, lastUs))
+    }
+    feedAll(reader.rest())
+    confirmUntil(lastUs + TIMEOUTS.snapshotAgainMs * MILLISECOND)
     feed({ kind: 'disconnected', atUs: lastUs, arrivedUs: lastUs })
     return reader.result()
   }
@@ -127,12 +160,16 @@ function piecesOf({ bytes, pieces }: PbxRecording): { bytes: Buffer; atMs: numbe
   return pieces.map(({ offset, atMs }, index) => ({ bytes: bytes.subarray(offset, pieces[index + 1]?.offset), atMs }))
 }
 
-/** Counts the lines up to ascending offsets. */
+/** Counts the lines up to offsets, which ascend but for some steps back. */
 function newLineCount(bytes: Buffer): { at(offset: number): number } {
   let line = 1
   let from = 0
   return {
     at(offset) {
+      if (offset < from) {
+        line = 1
+        from = 0
+      }
       for (let end = bytes.indexOf(0x0a, from); end >= 0 && end < offset; end = bytes.indexOf(0x0a, from)) {
         line += 1
         from = end + 1
