@@ -86,7 +86,7 @@ export function createEslTranslator(options: EslOptions, endpoints = createEndpo
   function* snapshotInSteps(
     rows: readonly EslFrame[],
     arrivedUs: number,
-    { created, earlier }: AboutSnapshot<EslFrame> = {},
+    { created, earlier, earlierUs = arrivedUs }: AboutSnapshot<EslFrame> = {},
   ): Generator<void, Signal[]> {
     const uncertain = latelyHeard(context, arrivedUs)
     // The creation of these legs was reported, and waits for its turn. Other events may wait for a leg of a list.
@@ -97,7 +97,8 @@ export function createEslTranslator(options: EslOptions, endpoints = createEndpo
     const { listed, unended } = yield* snapshotChannels(context, rows, arrivedUs, { leftOut, earlier })
     const channels = listed.filter(({ id }) => !uncertain.has(id))
     const up = [...uncertain, ...unended]
-    const snapshot: Signal = { kind: 'snapshot', atUs: arrivedUs, arrivedUs, channels, uncertain: up }
+    const atUs = Math.min(arrivedUs, earlierUs)
+    const snapshot: Signal = { kind: 'snapshot', atUs, arrivedUs: atUs, channels, uncertain: up }
     return [snapshot, ...order.release(arrivedUs)]
   }
   return {
