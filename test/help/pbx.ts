@@ -96,7 +96,7 @@ export function watchPbx(
     },
     stateFeed: (signals) => void states.push(...signals),
     log: { debug: note('debug'), info: note('info'), warn: note('warn'), error: note('error') },
-    timeouts: { inventoryMs: 20, firstMs: 10, maxMs: 20, snapshotAgainMs: 20, resyncMs: 20, ...timeouts },
+    timeouts: { inventoryMs: 20, firstMs: 10, maxMs: 20, listLagMs: 1, snapshotAgainMs: 20, resyncMs: 20, ...timeouts },
   })
   return { ...supervisor, entries, earlier, logged, states, endpoints: endpoints.list, saved: endpoints.saved }
 }

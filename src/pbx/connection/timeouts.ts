@@ -6,6 +6,8 @@ export type Timeouts = {
   readonly identifyMs: number
   /** Waiting for the end of a list that has begun. */
   readonly listMs: number
+  /** How long after its events a FreeSWITCH writes its lists, at most: 70 to 150 ms were measured. */
+  readonly listLagMs: number
   /** Between the two snapshots that must both lack a call before it is closed (events.md 9). */
   readonly snapshotAgainMs: number
   /** The least time between two resyncs, which a caller may cause. */
@@ -35,6 +37,7 @@ export const TIMEOUTS: Timeouts = {
   replyMs: 10_000,
   identifyMs: 1_000,
   listMs: 30_000,
+  listLagMs: 300,
   snapshotAgainMs: 2_000,
   resyncMs: 5_000,
   doubtMaxMs: 60_000,

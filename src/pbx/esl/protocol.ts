@@ -39,7 +39,11 @@ function openProtocol(source: PbxSource, { wire, timeouts, nowUs }: Options): Pr
   const questions = createQuestions(commands, source.tenants)
   const states = createEslStates(source.gateways)
   let followsCommands: Promise<unknown> | undefined
-  const requestSnapshot = createSnapshotRequest(commands, nowUs, source.tenants)
+  const requestSnapshot = createSnapshotRequest(commands, {
+    nowUs,
+    tenants: source.tenants,
+    listsCatchUp: () => Bun.sleep(timeouts.listLagMs),
+  })
   let take: (frame: EslFrame) => void = () => {}
 
   return {

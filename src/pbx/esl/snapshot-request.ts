@@ -7,15 +7,25 @@ import type { EslFrame } from './decoder.ts'
 import { requestQueues } from './queue-request.ts'
 import { requestTenants } from './tenant-request.ts'
 
+type Options = {
+  readonly nowUs: NowUs
+  readonly tenants?: TenantRule | undefined
+  /** Waits until FreeSWITCH's lists have what happened before now. */
+  readonly listsCatchUp: () => Promise<void>
+}
+
 /**
  * Returns a function that requests the channels, the bridged pairs and the clock of a FreeSWITCH, and puts them into
  * the inbox: the first snapshot before all waiting entries, each later one at the place of its list of channels.
  * Resolves with whether the lists were complete.
+ *
+ * FreeSWITCH writes its lists some 100 ms later than its events. What happened just before the connection is in no
+ * event, so the first lists are requested once they must have it: events that come meanwhile wait, and the snapshot is
+ * put back to the moment of the first request.
  */
 export function createSnapshotRequest(
   commands: Commands,
-  nowUs: NowUs,
-  tenants?: TenantRule,
+  { nowUs, tenants, listsCatchUp }: Options,
 ): (inbox: Inbox<InboxEntry<EslFrame>>) => Promise<boolean> {
   let isFirst = true
   return async (inbox) => {
@@ -24,8 +34,10 @@ export function createSnapshotRequest(
     isFirst = false
     const entry: SnapshotEntry<EslFrame> = { rows: undefined, arrivedUs: nowUs() }
     let isPaused = false
+    const asked = commands.send('api strmicroepoch')
+    if (wasFirst) await listsCatchUp()
     const [clock, ...lists] = await Promise.all([
-      commands.send('api strmicroepoch'),
+      asked,
       commands.send('api show channels as json', () => {
         // Events that arrive while the second list is awaited are later than the snapshot.
         inbox.pause()
