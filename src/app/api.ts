@@ -1,6 +1,7 @@
 import type { AnyElysia } from 'elysia'
 import { type Access, accessApi } from '../auth/auth.ts'
 import { createStoredFacts, eraseRoutes } from '../calls/calls.ts'
+import { offeredPresets } from '../cluster/cluster.ts'
 import { deliveryApi, type Emitter, type Requests } from '../deliveries/deliveries.ts'
 import { setupApi } from '../flows/flows.ts'
 import { hasCertificates } from '../lib/certificate-file.ts'
@@ -57,6 +58,8 @@ export function createApi(parts: Dependencies) {
     config.publicUrl ?? (auth.isOperators(request) ? parts.facts.settings?.url : new URL(request.url).origin)
   const onChanged = (accountId: number) => emitter.emit('webhooks', accountId)
   const phones = (accountId: number) => parts.presentStates.list(accountId, 'phone')
+  const nodes = parts.cluster?.store
+  const presetsElsewhere = nodes && (async () => offeredPresets(await nodes.nodeList(), await nodes.clockGet()) ?? [])
   const deliveries = deliveryApi(access, { ...parts, factsOf: createStoredFacts(store.log) })
   const { allowed } = recordings
   const pbxs = pbxApi(access, { store, list, states: parts.pbxStates, canRead: hasCertificates, allowed })
@@ -65,7 +68,7 @@ export function createApi(parts: Dependencies) {
     serviceRoutes(auth, parts.facts),
     ...accessApi(access, { store, linkBase }),
     eraseRoutes(access, { store, onErased: parts.onErased }),
-    ...webhookApi(access, { store, templates, allow, onChanged }),
+    ...webhookApi(access, { store, templates, allow, onChanged, presetsElsewhere }),
     ...setupApi(access, { store, templates, exchange, authorizer, phones }),
     deliveries.routes,
     stateRoutes(auth, parts.presentStates),

@@ -17,10 +17,15 @@ type Parts = {
   readonly allow: AllowList
   /** Called after every change of a list, a secret or options. */
   readonly onChanged: (accountId: number) => void
+  /** Returns the presets that other nodes have; absent where there is one node. */
+  readonly presetsElsewhere: (() => Promise<readonly string[]>) | undefined
 }
 
 /** Creates the routes of webhooks, their secrets and options. */
-export function webhookApi({ auth, audit }: Access, { store, templates, allow, onChanged }: Parts): AnyElysia[] {
+export function webhookApi(
+  { auth, audit }: Access,
+  { store, templates, allow, onChanged, presetsElsewhere }: Parts,
+): AnyElysia[] {
   const { webhooks, authorizations } = store
   const options = createOptionsService({
     authorizations,
@@ -29,6 +34,7 @@ export function webhookApi({ auth, audit }: Access, { store, templates, allow, o
     samples: exampleTexts(),
     allow: () => allow,
     onChanged,
+    presetsElsewhere,
   })
   return [
     webhookRoutes({ auth, webhooks: createWebhookService({ webhooks, onChanged }), allow, audit }),

@@ -1,3 +1,4 @@
+import { offeredPresets } from '../../cluster/cluster.ts'
 import { nowUs } from '../../lib/time.ts'
 import type { DatabaseSource } from '../../store/database-url.ts'
 import { newClient } from '../../store/postgres/engine/client.ts'
@@ -8,7 +9,7 @@ import type { Store } from '../../store/store.ts'
 import { createHealthReader, readReportedStatuses } from '../../web/server/webhook-health.ts'
 import { diagnoseServer } from './database-server.ts'
 import { type Diagnosis, wrong } from './diagnosis.ts'
-import { diagnoseNodes, presetsOfNodes } from './nodes.ts'
+import { diagnoseNodes } from './nodes.ts'
 import { diagnoseContents, type HealthOf, NO_STORE, type StoreFound } from './store.ts'
 
 /** Checks a Postgres database: its server, its settings for durability, and the data in it. */
@@ -73,7 +74,7 @@ async function readNodes(source: DatabaseSource) {
   try {
     const nodes = await cluster.nodeList()
     const databaseUs = await cluster.clockGet()
-    return { diagnoses: diagnoseNodes(nodes, databaseUs), presets: presetsOfNodes(nodes, databaseUs) }
+    return { diagnoses: diagnoseNodes(nodes, databaseUs), presets: offeredPresets(nodes, databaseUs) }
   } finally {
     await cluster.stop()
   }

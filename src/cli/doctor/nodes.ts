@@ -37,16 +37,6 @@ export function diagnoseNodes(nodes: readonly Node[], databaseUs: number): Diagn
   ]
 }
 
-/** Returns the presets that at least one living node has; `undefined` without nodes, or if one does not say. */
-export function presetsOfNodes(
-  nodes: readonly Pick<Node, 'beatUs' | 'deadUs' | 'presets'>[],
-  databaseUs: number,
-): readonly string[] | undefined {
-  const living = nodes.filter((node) => stateOfNode(node, databaseUs) === 'up')
-  const known = living.flatMap(({ presets }) => (presets === null ? [] : [presets]))
-  return living.length === 0 || known.length < living.length ? undefined : known.flat()
-}
-
 /** Names the presets that not all nodes have, or of which they have different files. */
 function diagnosePresets(living: readonly Node[]): Diagnosis[] {
   const lacking = living.flatMap((node) => lackingPresets(node, living).map((preset) => ({ preset, node })))

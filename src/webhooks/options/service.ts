@@ -39,6 +39,8 @@ type Dependencies = {
   /** Called after every change. */
   readonly onChanged?: (accountId: number) => void
   readonly templates: TemplateRenderer
+  /** Returns the presets that other nodes have: a webhook that uses one is sent by them. Default: none. */
+  readonly presetsElsewhere?: (() => Promise<readonly string[]>) | undefined
   readonly nowUs?: NowUs
 }
 
@@ -57,6 +59,7 @@ export function createOptionsService({
   allow,
   onChanged = () => {},
   templates,
+  presetsElsewhere = async () => [],
   nowUs = wallUs,
 }: Dependencies) {
   /** The presets of the start. */
@@ -108,13 +111,16 @@ export function createOptionsService({
     async list(accountId: number): Promise<WebhookOptions[]> {
       const listed = await webhooks.optionsList(accountId)
       const problems = (await authorizations?.authorizationProblemList(accountId)) ?? []
+      const presetOf = (options: WebhookOptionsRecord | null) => (options?.flow as NewFlow | null | undefined)?.preset
+      const isUnknown = (preset: string | undefined) => preset !== undefined && flowPresetOf(preset) === undefined
+      const elsewhere = listed.some(({ options }) => isUnknown(presetOf(options))) ? await presetsElsewhere() : []
       return listed.map(({ url, options }) => {
         const isAuthorized = options?.flow != null || options?.authorization != null
         const found = isAuthorized ? problems.find((problem) => problem.url === url) : undefined
-        const { preset } = (options?.flow ?? {}) as Pick<NewFlow, 'preset'>
-        const isGone = preset !== undefined && flowPresetOf(preset) === undefined
+        const preset = presetOf(options)
+        const isGone = isUnknown(preset) && !elsewhere.some((one) => one === preset)
         const problem = isGone
-          ? { since: rfc3339(startedUs), message: presetIsGone(preset) }
+          ? { since: rfc3339(startedUs), message: presetIsGone(preset ?? '') }
           : found
             ? { since: rfc3339(found.sinceUs), message: found.message }
             : tlsProblem(options?.tls ?? null, nowUs())

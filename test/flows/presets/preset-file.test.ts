@@ -362,16 +362,22 @@ test('a webhook whose preset is gone shows the problem', async () => {
   })
   const flow = { preset: 'mine', parameters: {} }
   await store.webhooks.optionsReplace({ accountId: 1, url, options: { ...DEFAULT_OPTIONS, flow }, nowUs: 1 })
+  let elsewhere: readonly string[] = []
   const { list } = createOptionsService({
     webhooks: store.webhooks,
     samples: exampleTexts(),
     templates: TEMPLATES,
     allow: () => [],
+    presetsElsewhere: async () => elsewhere,
   })
   setPresetsOfFiles([])
   const message = expect.stringContaining('there is no preset mine here')
   expect((await list(1))[0]?.problem).toEqual({ since: expect.any(String), message })
   expect(flowOf({ flow, flowSecrets: {} })).toEqual({ problem: message })
+  // A node that has the preset sends for the account.
+  elsewhere = ['mine']
+  expect((await list(1))[0]?.problem).toBeUndefined()
+  elsewhere = []
   await load({
     'a.json': JSON.stringify({ name: 'mine', title: 'Mine', steps: [{ name: 'one', on: ['call_ended'] }] }),
   })

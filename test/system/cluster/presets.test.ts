@@ -61,6 +61,11 @@ describe.skipIf(POSTGRES_MISSING !== undefined)('with a preset that one of two n
     expect((await command('nodes')).split('\n')).toContain(lacks)
     call()
     await until('a call is noted', () => receiver.received.length > 0)
+    const problemAt = async (node: { url: string }) => {
+      const { body: answer } = await ask(node, 'GET', '/integration/webhook/options', { token })
+      return Reflect.get(Object(answer.result), '0').problem
+    }
+    expect([await problemAt(first), await problemAt(without)]).toEqual([undefined, undefined])
     expect(await doctor()).toContain(lacks)
 
     expect(await first.stop()).toBe(0)
@@ -69,6 +74,7 @@ describe.skipIf(POSTGRES_MISSING !== undefined)('with a preset that one of two n
       JSON.parse(await command('delivery', 'list', '--state', 'pending', '--json')).items.length
     call()
     await until('a delivery waits', async () => (await pending()) > 0)
+    expect(await problemAt(without)).toMatchObject({ message: expect.stringContaining('there is no preset mine here') })
     const before = receiver.received.length
     expect(await doctor()).toContain('nobody has the preset mine of account default: its deliveries wait')
 
