@@ -63,4 +63,5 @@ export const CONTINUES: Readonly<Record<string, string>> = {
   'gap-attended-parked': 'gap-attended-parked-2',
   'gap-caller-joined': 'gap-caller-joined-2',
   'gap-refer-joined': 'gap-refer-joined-2',
+  'gap-picked-up-ended': 'gap-picked-up-ended-2',
 }

@@ -42,6 +42,7 @@ import { tenantOf } from '../state/tenants.ts'
 import { noteUnseen } from '../state/unseen.ts'
 import type { Listing } from './listing.ts'
 import { rungFor } from './unseen-consultations.ts'
+import { pickedUpBy } from './unseen-transfers.ts'
 
 /** Adds the channels and calls of a snapshot that began while there was no connection. */
 
@@ -50,7 +51,8 @@ export function addListed(state: TrackerState, at: At, row: SnapshotChannel, lis
   // The snapshot lists it twice.
   if (state.channels.has(row.id)) return
   const sourceId = row.source ?? (row.callee ? callerOf(state, row, listed) : null)
-  const known = callByLinkedId(state, row.linkedId) ?? callOf(state, channelOf(state, sourceId))
+  const known =
+    callByLinkedId(state, row.linkedId) ?? callOf(state, channelOf(state, sourceId)) ?? pickedUpBy(state, row)
   if (known === undefined && isBeyondLimit(state, row.linkedId ?? row.id)) return
   const dialledNumber = row.group ?? row.dialledNumber
   const tenant = tenantOf(state, row.tenant)

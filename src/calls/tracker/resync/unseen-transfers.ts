@@ -3,6 +3,7 @@ import { noteFoundAnswered } from '../facts/dials.ts'
 import { destination } from '../facts/places.ts'
 import { startNow } from '../rules/call-start.ts'
 import { endUnseen } from '../rules/channels.ts'
+import { isFeatureCode } from '../rules/direction.ts'
 import { expectLink, expectUnseenTransfer, joinUnseenTransfer } from '../rules/linked-calls.ts'
 import { isOver, mayBecomeOne } from '../rules/merges.ts'
 import { markLeft, talkedWith } from '../state/conversations.ts'
@@ -43,6 +44,21 @@ export function joinUnseen(state: TrackerState, row: SnapshotChannel): void {
   // A party that asks in a consultation belongs to the other call too, and talks with this party.
   const isJoined = heardBy(state, channel).some((one) => callOf(state, one) === other && one.id !== own.consultedBy)
   if (isJoined) expectLink(state, channel, other, true)
+}
+
+/**
+ * Returns the call that a listed caller picked up in a lost connection, although its caller has left since: the
+ * list names the party with which the feature code connected it.
+ */
+export function pickedUpBy(state: TrackerState, row: SnapshotChannel): Call | undefined {
+  if (row.callee || row.answeredBy === undefined || !isFeatureCode(row.dialledNumber ?? '')) return undefined
+  const isIts = (call: Call): boolean => {
+    const root = channelOf(state, call.root)
+    const isGone = root !== undefined && isUp(root) && root.missingUs !== null
+    return isGone && root.endpoint.number === row.answeredBy && call.answeredUs === null && !isOver(call)
+  }
+  const [call, ...others] = [...state.calls.values()].filter(isIts)
+  return others.length === 0 ? call : undefined
 }
 
 /**
