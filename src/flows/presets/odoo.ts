@@ -286,7 +286,7 @@ export const ODOO: Preset = {
       ...call(
         'mail.message',
         'load',
-        '{"context":{"tz":"UTC"},"fields":["id","model","res_id","message_type","subtype_id/id","date","subject","body"{% if kept.owner %},"author_id/.id"{% endif %}],"data":[["hookswitch.call_{{ key }}","res.partner","{{ kept.contact }}","comment","mail.mt_note",{{ data.call.started_at | local_time: "UTC", "%Y-%m-%d %H:%M:%S" }},{{ title }},{{ facts | escape | newline_to_br }}{% if kept.owner %},"{{ kept.owner }}"{% endif %}]]}',
+        '{"context":{"tz":"UTC"},"fields":["id","model","res_id","message_type","subtype_id/id","date","subject","body"{% if kept.owner %},"author_id/.id"{% endif %}],"data":[["hookswitch.call_{{ key }}_{{ kept.contact }}","res.partner","{{ kept.contact }}","comment","mail.mt_note",{{ data.call.started_at | local_time: "UTC", "%Y-%m-%d %H:%M:%S" }},{{ title }},{{ facts | escape | newline_to_br }}{% if kept.owner %},"{{ kept.owner }}"{% endif %}]]}',
         NUMBER + TITLE + FACTS + CALL_KEY,
       ),
       ...keepingLoaded('note'),
@@ -310,12 +310,34 @@ export const ODOO: Preset = {
       ...call(
         'mail.activity',
         'load',
-        '{"fields":["id","res_model_id/id","res_id","activity_type_id/id","user_id/.id","date_deadline","summary","note"],"data":[["hookswitch.missed_{{ key }}","base.model_res_partner","{{ kept.contact }}","mail.mail_activity_data_call","{{ kept.user }}",{{ data.call.ended_at | local_time: zone, "%Y-%m-%d" }},{{ title }},{{ facts | escape | newline_to_br }}]]}',
+        '{"fields":["id","res_model_id/id","res_id","activity_type_id/id","user_id/.id","date_deadline","summary","note"],"data":[["hookswitch.missed_{{ key }}_{{ kept.contact }}","base.model_res_partner","{{ kept.contact }}","mail.mail_activity_data_call","{{ kept.user }}",{{ data.call.ended_at | local_time: zone, "%Y-%m-%d" }},{{ title }},{{ facts | escape | newline_to_br }}]]}',
         NUMBER + TITLE + FACTS + CALL_KEY + ZONE,
       ),
       ...keepingLoaded('missed'),
       source: IMPORT,
       answer: { status: 200, body: { ids: [58], messages: [], nextrow: 0 } },
+    },
+    {
+      // Whoever merges the contact in a transaction of some seconds takes along what was there at its beginning: a note
+      // that was written meanwhile stays with the contact that is gone, and the call is noted anew on the other one.
+      name: 'still_there',
+      on: ['call_ended'],
+      if: when([IS_OUTSIDE, IS_WHOLE]),
+      needs: ['contact', 'note'],
+      ...call(
+        'res.partner',
+        'search_read',
+        '{"context":{"active_test":false},"domain":[["id","=",{{ kept.contact }}]],"fields":["id"],"limit":1}',
+      ),
+      when: [
+        ...MAY_BE_REFUSED,
+        ...FAULTS,
+        { pointer: '/0/id', then: 'done' },
+        { pointer: '/result/0/id', then: 'done' },
+        { status: [200], then: 'again', step: 'contact' },
+      ],
+      source: API,
+      answer: { status: 200, body: [{ id: 25 }] },
     },
     {
       name: 'open_missed',

@@ -83,6 +83,27 @@ test.each(['json2', 'rpc'] as const)(
   },
 )
 
+// As driven on Odoo 18: the transaction of a merge was open while note and activity were written.
+test.each(['json2', 'rpc'] as const)(
+  'Odoo (%s): a contact that is merged while its note is written costs neither call nor activity',
+  async (version) => {
+    const stub = startOdoo(version)
+    let left = 1
+    stub.failWith(({ path, text }) => {
+      if (/mail\.activity/.test(path + text) && /load/.test(path + text) && left-- > 0)
+        queueMicrotask(() => stub.mergeContacts())
+      return undefined
+    })
+    const { events: missed } = situationOf('asterisk/c-inbound-no-answer')
+    const parameters = { ...stub.parameters, users: {} }
+    const end = await runPreset({ preset: ODOO, parameters, webhookUrl: stub.url, events: missed })
+    const seen = stub.calls().filter(({ number }) => number !== undefined)
+    expect([end.failures, stub.refusals, end.waitedForRetry]).toEqual([[], [], 1])
+    expect([seen.length, stub.activities()]).toEqual([1, 2])
+    stub.stop()
+  },
+)
+
 describe.each(['json2', 'rpc'] as const)('the activity for a missed call (%s)', (version) => {
   const MISSED = 'asterisk/c-inbound-no-answer'
 

@@ -90,8 +90,10 @@ export function startOdoo(version: 'json2' | 'rpc' = 'json2', known: readonly Pa
     const domain = at(named, 'domain')
     if (!Array.isArray(domain)) return { fault: 'domain' }
     const leaves = domain.filter(Array.isArray)
-    if (model === 'res.partner') return searchPartner(domain)
     const [[field = '', , value] = []] = leaves
+    if (model === 'res.partner' && field === 'id')
+      return { result: [MARIA, ...known, ...partners()].filter(({ id }) => id === value).map(({ id }) => ({ id })) }
+    if (model === 'res.partner') return searchPartner(domain)
     if (model === 'res.users' && field === 'share') return { result: [{ id: 7, name: 'Anna Smith' }] }
     if (model === 'res.users' && field === 'id')
       return {
@@ -208,7 +210,7 @@ export function startOdoo(version: 'json2' | 'rpc' = 'json2', known: readonly Pa
       [...records].flatMap(([externalId, { model, row }]) => {
         if (model !== 'mail.message') return []
         const body = String(row.body)
-        const id = externalId.slice('hookswitch.call_'.length).replaceAll('_', '-')
+        const id = externalId.slice('hookswitch.call_'.length).replace(/_\d+$/, '').replaceAll('_', '-')
         const recordings = [...records.values()].filter(
           (one) =>
             one.model === 'ir.attachment' &&
@@ -263,6 +265,14 @@ export function startOdoo(version: 'json2' | 'rpc' = 'json2', known: readonly Pa
     /** Returns the deadline of each open activity. */
     deadlines: (): unknown[] =>
       [...records.values()].filter(({ model }) => model === 'mail.activity').map(({ row }) => row.date_deadline),
+    /** Merges the contacts that were created into new ones, which do not get what hangs on them. */
+    mergeContacts(): void {
+      for (const [name, { model, row }] of [...records]) {
+        if (model !== 'res.partner') continue
+        records.delete(name)
+        create([row])
+      }
+    },
     /** Deletes the contacts that were created, and what hangs on them, as a user would. */
     deleteContacts(): void {
       const ids = partners().map(({ id }) => String(id))
