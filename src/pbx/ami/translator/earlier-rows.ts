@@ -47,6 +47,7 @@ export function* putBack(
   const earlier = new Map<string, Earlier>()
   for (const event of events) {
     yield
+    if (MAY_BE_LATE.has(event.name)) continue
     const { channels = [], maybe = [] } = SHAPES.get(event.name) ?? {}
     for (const prefix of [...channels, ...maybe]) noteEvent(earlier, event, prefix)
   }
@@ -71,6 +72,9 @@ export function* putBack(
   }
   return found
 }
+
+/** Events of a recording may come after the end of its channel. */
+const MAY_BE_LATE: ReadonlySet<string> = new Set(['MixMonitorStop', 'MonitorStop'])
 
 /** Returns the extensions that ring phones, by the channels for which they do: a phone shows it while it rings. */
 function placesOf(channels: Iterable<Earlier>): Map<string, string> {

@@ -209,6 +209,15 @@ test.each<[string, string, string, Partial<SnapshotChannel>[]]>([
     ],
   ],
   [
+    'the end of a recording, which may come after that of its channel, shows no channel',
+    event('MixMonitorStop', channel({ state: '6', id: '1.9', linkedId: '1.9' })),
+    TALKING,
+    [
+      { id: '1.0', ...FIRST },
+      { ...PHONE, ...FIRST },
+    ],
+  ],
+  [
     'a feature code that transfers by one channel does not show its bridge',
     event(
       'AttendedTransfer',
