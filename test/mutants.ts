@@ -29,8 +29,15 @@ const SCENES = [
   'tracker/rules/pages',
   'tracker/rules/holds',
 ]
-/** A mutant that makes no progress for this long hangs. */
-const HANGS_MS = 60_000
+/** A mutant that takes this many times as long as the run without one hangs, however slow the machine is. */
+const HANGS_TIMES = 10
+/** It never hangs before this. */
+const LEAST_MS = 60_000
+/** The limit of a run without a mutant, by which the others are measured. */
+const NO_LIMIT_MS = 3_600_000
+
+/** Returns when a mutant hangs, by a run without one that began at this time and has just ended. */
+const hangsAfterMs = (beganMs: number): number => Math.max(LEAST_MS, HANGS_TIMES * (performance.now() - beganMs))
 
 /** Copies sources and tests into a folder, with switches in the mutated sources. */
 function instrument(folder: string): Mutant[] {
@@ -51,16 +58,22 @@ function instrument(folder: string): Mutant[] {
 }
 
 const JUDGE = ['bun', '--preload=./test/help/mutants/switch.ts', './test/help/mutants/judge.ts'] as const
-type Judging = { readonly folder: string; readonly base: string; readonly env?: Readonly<Record<string, string>> }
+type Judging = {
+  readonly folder: string
+  readonly base: string
+  /** A mutant without a verdict for this long hangs. */
+  readonly hangsMs: number
+  readonly env?: Readonly<Record<string, string>>
+}
 
 /** Judges mutants by the recordings, in one process, and in a new one after each that hangs or ends it. */
-async function judge(ids: readonly number[], { folder, base, env = {} }: Judging): Promise<Judged[]> {
+async function judge(ids: readonly number[], { folder, base, hangsMs, env = {} }: Judging): Promise<Judged[]> {
   const judged: Judged[] = []
   while (judged.length < ids.length) {
     const left = ids.slice(judged.length).map(String)
     const child = Bun.spawn([...JUDGE, base, ...left], { cwd: folder, env: { ...process.env, ...env }, stderr: 'pipe' })
     let lastMs = performance.now()
-    const watch = setInterval(() => performance.now() - lastMs > HANGS_MS && child.kill(9), 1_000)
+    const watch = setInterval(() => performance.now() - lastMs > hangsMs && child.kill(9), 1_000)
     for await (const line of linesOf(child.stdout)) {
       judged.push(JSON.parse(line))
       lastMs = performance.now()
@@ -83,11 +96,11 @@ async function* linesOf(stream: ReadableStream<Uint8Array>): AsyncGenerator<stri
   }
 }
 
-/** Returns whether the scenes notice a mutant. */
-async function isNoticedByScenes(folder: string, id: number): Promise<boolean> {
+/** Returns whether the scenes notice a mutant: they fail, or take longer than this. */
+async function isNoticedByScenes(folder: string, id: number, limitMs: number): Promise<boolean> {
   const files = SCENES.map((name) => `./test/calls/${name}.test.ts`)
   const tests = Bun.spawn(
-    ['bun', 'test', '--bail', '--timeout=60000', '--preload=./test/help/mutants/switch.ts', ...files],
+    ['bun', 'test', '--bail', `--timeout=${Math.ceil(limitMs)}`, '--preload=./test/help/mutants/switch.ts', ...files],
     {
       cwd: folder,
       env: { ...process.env, MUTANT: String(id) },
@@ -95,7 +108,7 @@ async function isNoticedByScenes(folder: string, id: number): Promise<boolean> {
       stderr: 'ignore',
     },
   )
-  const timer = setTimeout(() => tests.kill(9), 2 * HANGS_MS)
+  const timer = setTimeout(() => tests.kill(9), limitMs)
   const code = await tests.exited
   clearTimeout(timer)
   return code !== 0
@@ -104,12 +117,14 @@ async function isNoticedByScenes(folder: string, id: number): Promise<boolean> {
 /** Judges mutants by the recordings; those that are evaluated at loading each in a process of their own. */
 async function judgeAll(chosen: readonly Mutant[], folder: string): Promise<Judged[]> {
   const base = join(folder, 'base.json')
+  const beganMs = performance.now()
   const written = Bun.spawn([...JUDGE, base], { cwd: folder })
   if ((await written.exited) !== 0) throw new Error('the recordings cannot be played with the instrumented sources')
+  const hangsMs = hangsAfterMs(beganMs)
   const ofFunctions = chosen.flatMap(({ id, isStatic }) => (isStatic ? [] : [id]))
-  const judged = await judge(ofFunctions, { folder, base })
+  const judged = await judge(ofFunctions, { folder, base, hangsMs })
   for (const { id, isStatic } of chosen)
-    if (isStatic) judged.push(...(await judge([id], { folder, base, env: { MUTANT: String(id) } })))
+    if (isStatic) judged.push(...(await judge([id], { folder, base, hangsMs, env: { MUTANT: String(id) } })))
   return judged
 }
 
@@ -140,9 +155,11 @@ async function run(limit: number, seed: number): Promise<void> {
     const chosen = order.slice(0, limit).map(({ mutant }) => mutant)
     const judged = await judgeAll(chosen, folder)
     const survivors = new Set<number>()
-    if (await isNoticedByScenes(folder, 0)) throw new Error('the scenes fail without a mutant')
+    const beganMs = performance.now()
+    if (await isNoticedByScenes(folder, 0, NO_LIMIT_MS)) throw new Error('the scenes fail without a mutant')
+    const hangsMs = hangsAfterMs(beganMs)
     for (const { id, verdict } of judged)
-      if (verdict === 'changed' && !(await isNoticedByScenes(folder, id))) survivors.add(id)
+      if (verdict === 'changed' && !(await isNoticedByScenes(folder, id, hangsMs))) survivors.add(id)
     print(all, judged, survivors)
   } finally {
     rmSync(folder, { recursive: true, force: true })
