@@ -64,4 +64,5 @@ export const CONTINUES: Readonly<Record<string, string>> = {
   'gap-caller-joined': 'gap-caller-joined-2',
   'gap-refer-joined': 'gap-refer-joined-2',
   'gap-picked-up-ended': 'gap-picked-up-ended-2',
+  'gap-transfer-at-cut': 'gap-transfer-at-cut-2',
 }

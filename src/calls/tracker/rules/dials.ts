@@ -91,12 +91,15 @@ export function placeDial(state: TrackerState, dest: Channel): void {
   const party = origin.channel
   const first = callOf(state, party)
   if (first === undefined) return
-  const talks = party.spoke && heardBy(state, party).some((other) => other.id !== dest.id)
+  const others = party.spoke ? heardBy(state, party).filter((other) => other.id !== dest.id) : []
+  const talks = others.length > 0
   const busy = origin.consulting || (talks && !origin.replacing)
   if (busy && !origin.consulting && isSettling()) return
   const to = { dialled: origin.through?.dialledNumber ?? null, party: partyOf(dest.endpoint) }
   const asked = { through: origin.through, to, startedUs: dial.beganUs }
-  const call = busy ? consultation(state, party, first, asked) : first
+  // Whoever transferred it away has left, although the end of their bridge was not seen.
+  const isAsking = origin.consulting || (busy && others.some(({ leftUs }) => leftUs === null))
+  const call = isAsking ? consultation(state, party, first, asked) : first
   placeInCall(state, dest, call)
   assignStage(state, call, dest, { party })
 }
