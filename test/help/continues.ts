@@ -65,4 +65,8 @@ export const CONTINUES: Readonly<Record<string, string>> = {
   'gap-refer-joined': 'gap-refer-joined-2',
   'gap-picked-up-ended': 'gap-picked-up-ended-2',
   'gap-transfer-at-cut': 'gap-transfer-at-cut-2',
+  'gap-blind-just-before': 'gap-blind-just-before-2',
+  'gap-answered-blind-just-before': 'gap-answered-blind-just-before-2',
+  'gap-answered-just-before': 'gap-answered-just-before-2',
+  'gap-retrieved-just-before': 'gap-retrieved-just-before-2',
 }

@@ -5,7 +5,8 @@ import { meaningOfMeeting, wentAlone } from './transfers.ts'
 
 // Bridges: which legs talk to each other, and the answers of dialled legs.
 
-const bridgeName = (a: string, b: string): string => (a < b ? `${a} ${b}` : `${b} ${a}`)
+/** Returns the name of the bridge of two legs. */
+export const bridgeName = (a: string, b: string): string => (a < b ? `${a} ${b}` : `${b} ${a}`)
 
 /** Reads CHANNEL_BRIDGE: two legs talk to each other. */
 export function bridge(context: EslContext, event: EslEvent): ChannelSignal[] {

@@ -4,7 +4,7 @@ import type { EventOrder, Prerequisite } from './causal-order.ts'
 import { campingFor, isAutoAnswered, pagerOf, sourceOf } from './channel-create.ts'
 import { type EslContext, type Leg, placeOf } from './legs.ts'
 import { bridgedBy } from './queues.ts'
-import { isBarelyUnlisted } from './unseen-legs.ts'
+import { beginsHere } from './unseen-legs.ts'
 
 // Facts that must be known before an event can be understood.
 
@@ -18,6 +18,8 @@ export function orderOf(context: EslContext, event: EslEvent): EventOrder {
   const own = event.get('Unique-ID')
   const legs = (...ids: readonly string[]): Prerequisite[] =>
     ids.flatMap((id) => (id === '' ? [] : legIsMade(context, id)))
+  // A leg whose creation was not seen begins with this event: only the leg that dialled it must be known.
+  const needed = beginsHere(context, event) ? [sourceOf(event) ?? ''] : [own]
   switch (event.name) {
     case 'CHANNEL_CREATE':
       noteDialling(context, event)
@@ -38,7 +40,7 @@ export function orderOf(context: EslContext, event: EslEvent): EventOrder {
       return {
         own,
         prerequisites: [
-          ...legs(own, a, b),
+          ...legs(...needed, a === own ? b : a),
           ...(isConsulting ? [] : [legIsFree(context, a, b), legIsFree(context, b, a)]),
           ...agentIsShown(context, event),
         ],
@@ -59,12 +61,10 @@ export function orderOf(context: EslContext, event: EslEvent): EventOrder {
     case 'CHANNEL_PROGRESS_MEDIA':
       return {
         own,
-        prerequisites: [...(isBarelyUnlisted(context, event) ? [] : legs(own)), ...membersAreMade(context, event)],
+        prerequisites: [...legs(...needed), ...membersAreMade(context, event)],
       }
-    case 'CHANNEL_ANSWER':
-      return { own, prerequisites: isBarelyUnlisted(context, event) ? [] : legs(own) }
     default:
-      return { own, prerequisites: legs(own) }
+      return { own, prerequisites: legs(...needed) }
   }
 }
 

@@ -25,7 +25,7 @@ import { callcenter, fifo } from './queues.ts'
 import { transfersOf } from './transfers.ts'
 import { ofUnfollowed } from './unfollowed-legs.ts'
 import { unreached, unreachedByBridge } from './unreached.ts'
-import { beginningOf } from './unseen-legs.ts'
+import { answeredBefore, beginningOf } from './unseen-legs.ts'
 
 type EslOptions = {
   readonly trunks: readonly string[]
@@ -156,10 +156,16 @@ function read(context: EslContext, event: EslEvent): ChannelSignal[] {
   // Reading a header searches some 8 KB: only headers that may matter are read, here and below.
   const leg = context.legs.get(event.get('Unique-ID'))
   if (leg === undefined) return handler(context, event, undefined)
+  const unseen = answeredBefore(context, event, leg)
   leg.heard = Math.max(leg.heard, placeOf(event))
   leg.heardUs = context.nowUs
   // A transfer comes before its consequences, and UNBRIDGE shows it when the leg is no longer bridged.
-  return [...transfersOf(context, event, leg), ...changesOf(context, event, leg), ...handler(context, event, leg)]
+  return [
+    ...unseen,
+    ...transfersOf(context, event, leg),
+    ...changesOf(context, event, leg),
+    ...handler(context, event, leg),
+  ]
 }
 
 /** Returns a custom event of the dialplan; nothing if the operator does not want it, or its channel is in doubt. */

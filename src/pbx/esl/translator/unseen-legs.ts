@@ -1,8 +1,11 @@
 import type { ChannelSignal } from '../../../calls/calls.ts'
 import { SECOND } from '../../../lib/time.ts'
+import { cleanText } from '../../endpoints/sanitize.ts'
 import type { EslEvent } from '../event.ts'
+import { bridgeName } from './bridges.ts'
 import { createLeg, sourceOf } from './channel-create.ts'
-import type { EslContext } from './legs.ts'
+import { type EslContext, type Leg, partyBehind } from './legs.ts'
+import { blind } from './transfers.ts'
 
 /** Signals, with the PBX's time stamp of what they report. */
 type Stamped = { readonly signals: readonly ChannelSignal[]; readonly stamp: string }
@@ -18,13 +21,69 @@ export function beginningOf(context: EslContext, event: EslEvent): Stamped[] {
   if (id === '' || context.legs.has(id) || context.ended.has(id)) return []
   // Later events do not name the caller for whom a queue or an enterprise group rings.
   if (event.get('Call-Direction') === 'outbound' && !context.legs.has(sourceOf(event) ?? '')) return []
-  const created = { signals: createLeg(context, event), stamp: event.get('Caller-Channel-Created-Time') }
+  // A leg that another one met has joined that one's call.
+  const isOfOther = event.get('Other-Type') === 'originator'
+  const left = leftBefore(context, event)
+  const begun = createLeg(context, event)
+  const signals = [...left, ...(isOfOther ? begun : begun.map(unseen))]
+  const created = { signals, stamp: event.get('Caller-Channel-Created-Time') }
   const leg = context.legs.get(id)
   if (leg === undefined) return []
   const rang = RINGING_TIMES.map((name) => event.get(name)).find((stamp) => Number(stamp) > 0)
   if (rang === undefined || leg.source === null) return [created]
   leg.rang = true
   return [created, { signals: [{ kind: 'ringing', id }], stamp: rang }]
+}
+
+const unseen = (signal: ChannelSignal): ChannelSignal =>
+  signal.kind === 'channel' ? { ...signal, unseen: true } : signal
+
+/**
+ * Returns that a leg has left the party with which the list shows it: it dials from another place of the dialplan, and
+ * the list is older than that. So the party sent it there.
+ */
+function leftBefore(context: EslContext, event: EslEvent): ChannelSignal[] {
+  const leg = context.legs.get(sourceOf(event) ?? '')
+  const to = event.get('Other-Type') === 'originator' ? cleanText(event.get('Other-Leg-Destination-Number')) : null
+  const peer = context.legs.get(leg?.peer ?? '')
+  const party = partyBehind(context, peer)
+  if (leg === undefined || peer === undefined || party === undefined || to === null) return []
+  if (leg.heard > 0 || leg.virtual || leg.dialled === to) return []
+  Object.assign(leg, { peer: null, expectedDestination: to })
+  Object.assign(peer, { peer: null, sentTo: to })
+  const bridge = bridgeName(leg.id, peer.id)
+  return [
+    blind(context, { transferer: party.id, transferee: leg.id, to }),
+    { kind: 'unbridged', id: leg.id, bridge },
+    { kind: 'unbridged', id: peer.id, bridge },
+  ]
+}
+
+/**
+ * Returns that a party has answered the leg that dialled it, if the first event of one of them shows them in a
+ * conversation: the list is older than that, and shows the party ringing.
+ */
+export function answeredBefore(context: EslContext, event: EslEvent, leg: Leg): ChannelSignal[] {
+  const other = context.legs.get(event.get('Other-Leg-Unique-ID'))
+  if (leg.heard > 0 || leg.peer !== null || leg.bridged || other === undefined || other.peer !== null) return []
+  const [dialled, dialler] = leg.source === other.id ? [leg, other] : [other, leg]
+  if (dialled.source !== dialler.id || dialled.created.place > 0 || dialled.answerSignalled) return []
+  if (BEFORE_TALK.has(event.name) || !/^(ACTIVE|HELD|UNHELD)$/.test(event.get('Channel-Call-State'))) return []
+  const answered = event.get(`${dialled === leg ? 'Caller' : 'Other-Leg'}-Channel-Answered-Time`)
+  if (!(Number(answered) > 0)) return []
+  const one = dialler.id
+  Object.assign(dialled, { answered: true, answerSignalled: true, bridged: true, peer: one })
+  Object.assign(dialler, { bridged: true, peer: dialled.id })
+  if (!dialled.virtual && !dialler.virtual) {
+    dialled.peers.push(one)
+    dialler.peers.push(dialled.id)
+  }
+  const place = { bridge: bridgeName(one, dialled.id), conference: false, holding: false }
+  return [
+    { kind: 'dial_end', source: one, dest: dialled.id, result: 'answered', forwardedTo: null, unseen: true },
+    { kind: 'bridged', id: one, ...place },
+    { kind: 'bridged', id: dialled.id, ...place },
+  ]
 }
 
 /** Returns whether an event is taken for the beginning of its leg, if that is unknown. */
@@ -52,6 +111,18 @@ export function isBarelyUnlisted({ listedUs, dialling }: EslContext, event: EslE
 
 /** Events of a leg's own that have the facts of its creation. */
 const SHOWS_LEG: ReadonlySet<string> = new Set([
+  'CHANNEL_PROGRESS',
+  'CHANNEL_PROGRESS_MEDIA',
+  'CHANNEL_ANSWER',
+  'CHANNEL_BRIDGE',
+  'CHANNEL_HOLD',
+  'CHANNEL_HANGUP',
+  'CALL_UPDATE',
+])
+
+/** Events of a dialled party, or of its dialler, that come before their conversation, or report it themselves. */
+const BEFORE_TALK: ReadonlySet<string> = new Set([
+  'CHANNEL_CREATE',
   'CHANNEL_PROGRESS',
   'CHANNEL_PROGRESS_MEDIA',
   'CHANNEL_ANSWER',
