@@ -19,7 +19,7 @@ export function orderOf(context: EslContext, event: EslEvent): EventOrder {
   const legs = (...ids: readonly string[]): Prerequisite[] =>
     ids.flatMap((id) => (id === '' ? [] : legIsMade(context, id)))
   // A leg whose creation was not seen begins with this event: only the leg that dialled it must be known.
-  const needed = beginsHere(context, event) ? [sourceOf(event) ?? ''] : [own]
+  const needed = !context.legs.has(own) && beginsHere(context, event) ? [sourceOf(event) ?? ''] : [own]
   switch (event.name) {
     case 'CHANNEL_CREATE':
       noteDialling(context, event)

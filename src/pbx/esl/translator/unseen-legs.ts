@@ -4,7 +4,7 @@ import { cleanText } from '../../endpoints/sanitize.ts'
 import type { EslEvent } from '../event.ts'
 import { bridgeName } from './bridges.ts'
 import { createLeg, sourceOf } from './channel-create.ts'
-import { type EslContext, type Leg, partyBehind } from './legs.ts'
+import { type EslContext, type Leg, partyBehind, placeOf } from './legs.ts'
 import { blind } from './transfers.ts'
 
 /** Signals, with the PBX's time stamp of what they report. */
@@ -64,11 +64,14 @@ function leftBefore(context: EslContext, event: EslEvent): ChannelSignal[] {
  * conversation: the list is older than that, and shows the party ringing.
  */
 export function answeredBefore(context: EslContext, event: EslEvent, leg: Leg): ChannelSignal[] {
+  if (leg.heard > 0 || leg.peer !== null || leg.bridged || BEFORE_TALK.has(event.name)) return []
+  // Of a leg whose creation was seen, its answer is seen too.
+  if (leg.created.place > 0 && leg.created.place !== placeOf(event)) return []
   const other = context.legs.get(event.get('Other-Leg-Unique-ID'))
-  if (leg.heard > 0 || leg.peer !== null || leg.bridged || other === undefined || other.peer !== null) return []
+  if (other === undefined || other.peer !== null) return []
   const [dialled, dialler] = leg.source === other.id ? [leg, other] : [other, leg]
-  if (dialled.source !== dialler.id || dialled.created.place > 0 || dialled.answerSignalled) return []
-  if (BEFORE_TALK.has(event.name) || !/^(ACTIVE|HELD|UNHELD)$/.test(event.get('Channel-Call-State'))) return []
+  if (dialled.source !== dialler.id || dialled.answerSignalled) return []
+  if (!/^(ACTIVE|HELD|UNHELD)$/.test(event.get('Channel-Call-State'))) return []
   const answered = event.get(`${dialled === leg ? 'Caller' : 'Other-Leg'}-Channel-Answered-Time`)
   if (!(Number(answered) > 0)) return []
   const one = dialler.id
