@@ -4,7 +4,7 @@ import { type EslEvent, variableOf } from '../event.ts'
 import type { ListRow } from '../list-rows.ts'
 import { sourceOf } from './channel-create.ts'
 import { type EslContext, tenantIn } from './legs.ts'
-import { beginsHere } from './unseen-legs.ts'
+import { beginsBeforeList } from './unseen-legs.ts'
 
 /**
  * A list shows the legs at the moment of its answer, and the events that came before it are read after it. So the list
@@ -39,7 +39,7 @@ export function* putBack(
     const row = legs.get(id)
     if (HAS_ENDED.has(event.name)) legs.delete(id)
     else if (row !== undefined) legs.set(id, { ...row, ...stateBefore(event), call_uuid: callOf(event) })
-    else if (!beginsHere(context, event)) {
+    else if (!beginsBeforeList(context, event)) {
       legs.set(id, { ...identityIn(context, event), ...stateBefore(event), call_uuid: diallerOf(event) })
       unlisted.push(id)
     }

@@ -18,8 +18,6 @@ export function orderOf(context: EslContext, event: EslEvent): EventOrder {
   const own = event.get('Unique-ID')
   const legs = (...ids: readonly string[]): Prerequisite[] =>
     ids.flatMap((id) => (id === '' ? [] : legIsMade(context, id)))
-  // A leg whose creation was not seen begins with this event: only the leg that dialled it must be known.
-  const needed = !context.legs.has(own) && beginsHere(context, event) ? [sourceOf(event) ?? ''] : [own]
   switch (event.name) {
     case 'CHANNEL_CREATE':
       noteDialling(context, event)
@@ -40,7 +38,7 @@ export function orderOf(context: EslContext, event: EslEvent): EventOrder {
       return {
         own,
         prerequisites: [
-          ...legs(...needed, a === own ? b : a),
+          ...legs(own, a, b),
           ...(isConsulting ? [] : [legIsFree(context, a, b), legIsFree(context, b, a)]),
           ...agentIsShown(context, event),
         ],
@@ -61,11 +59,18 @@ export function orderOf(context: EslContext, event: EslEvent): EventOrder {
     case 'CHANNEL_PROGRESS_MEDIA':
       return {
         own,
-        prerequisites: [...legs(...needed), ...membersAreMade(context, event)],
+        prerequisites: [...ownIsMade(context, event), ...membersAreMade(context, event)],
       }
     default:
-      return { own, prerequisites: legs(...needed) }
+      return { own, prerequisites: ownIsMade(context, event) }
   }
+}
+
+/** The leg of an event, unless the event is taken for its beginning. */
+function ownIsMade(context: EslContext, event: EslEvent): Prerequisite[] {
+  const own = event.get('Unique-ID')
+  if (own === '' || (!context.legs.has(own) && beginsHere(context, event))) return []
+  return [legIsMade(context, own)]
 }
 
 /** Notes a dialled leg until its creation is read. */

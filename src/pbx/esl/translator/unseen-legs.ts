@@ -45,6 +45,8 @@ const unseen = (signal: ChannelSignal): ChannelSignal =>
 function leftBefore(context: EslContext, event: EslEvent): ChannelSignal[] {
   const leg = context.legs.get(sourceOf(event) ?? '')
   const to = event.get('Other-Type') === 'originator' ? cleanText(event.get('Other-Leg-Destination-Number')) : null
+  // A party that consults another one does not leave the first one.
+  if (to === 'att_xfer') return []
   const peer = context.legs.get(leg?.peer ?? '')
   const party = partyBehind(context, peer)
   if (leg === undefined || peer === undefined || party === undefined || to === null) return []
@@ -91,6 +93,10 @@ export function answeredBefore(context: EslContext, event: EslEvent, leg: Leg): 
 
 /** Returns whether an event is taken for the beginning of its leg, if that is unknown. */
 export const beginsHere = (context: EslContext, event: EslEvent): boolean =>
+  (SHOWS_LEG.has(event.name) || SHOWS_LEG_LATE.has(event.name)) && isBarelyUnlisted(context, event)
+
+/** Returns the same for an event that comes before the first list: that list has what was up just before. */
+export const beginsBeforeList = (context: EslContext, event: EslEvent): boolean =>
   SHOWS_LEG.has(event.name) && isBarelyUnlisted(context, event)
 
 /** The time before a list in which legs begin that it may lack, and that in which events overtake each other. */
@@ -118,10 +124,9 @@ const SHOWS_LEG: ReadonlySet<string> = new Set([
   'CHANNEL_PROGRESS_MEDIA',
   'CHANNEL_ANSWER',
   'CHANNEL_BRIDGE',
-  'CHANNEL_HOLD',
-  'CHANNEL_HANGUP',
-  'CALL_UPDATE',
 ])
+/** Those of a leg that had talked or rung before. */
+const SHOWS_LEG_LATE: ReadonlySet<string> = new Set(['CHANNEL_HOLD', 'CHANNEL_HANGUP', 'CALL_UPDATE'])
 
 /** Events of a dialled party, or of its dialler, that come before their conversation, or report it themselves. */
 const BEFORE_TALK: ReadonlySet<string> = new Set([
