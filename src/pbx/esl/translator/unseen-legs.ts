@@ -93,7 +93,7 @@ export function answeredBefore(context: EslContext, event: EslEvent, leg: Leg): 
 
 /** Returns whether an event is taken for the beginning of its leg, if that is unknown. */
 export const beginsHere = (context: EslContext, event: EslEvent): boolean =>
-  (SHOWS_LEG.has(event.name) || SHOWS_LEG_LATE.has(event.name)) && isBarelyUnlisted(context, event)
+  (SHOWS_LEG.has(event.name) || showsLegLate(event)) && isBarelyUnlisted(context, event)
 
 /** Returns the same for an event that comes before the first list: that list has what was up just before. */
 export const beginsBeforeList = (context: EslContext, event: EslEvent): boolean =>
@@ -125,8 +125,13 @@ const SHOWS_LEG: ReadonlySet<string> = new Set([
   'CHANNEL_ANSWER',
   'CHANNEL_BRIDGE',
 ])
-/** Those of a leg that had talked or rung before. */
-const SHOWS_LEG_LATE: ReadonlySet<string> = new Set(['CHANNEL_HOLD', 'CHANNEL_HANGUP', 'CALL_UPDATE'])
+
+/**
+ * Returns whether an event shows a leg that talked or rang before. That of a dialled leg does not show its group, which
+ * the next list does, unless the leg has ended by then.
+ */
+const showsLegLate = (event: EslEvent): boolean =>
+  event.name === 'CHANNEL_HANGUP' || (event.name === 'CALL_UPDATE' && event.get('Call-Direction') === 'inbound')
 
 /** Events of a dialled party, or of its dialler, that come before their conversation, or report it themselves. */
 const BEFORE_TALK: ReadonlySet<string> = new Set([
