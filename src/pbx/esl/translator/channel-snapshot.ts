@@ -42,6 +42,7 @@ export function* snapshotChannels(
     yield
     const { uuid, b_uuid: other } = row
     if (uuid === undefined || uuid === '' || leftOut.has(uuid)) continue
+    if (ringsForEnded(context, row)) continue
     // Only the list of channels has the application of a leg.
     if (row.application !== undefined || row.tenant !== undefined || row.queue !== undefined || !legs.has(uuid))
       legs.set(uuid, { ...legs.get(uuid), ...row })
@@ -70,6 +71,13 @@ export function* snapshotChannels(
   }
   for (const { id } of channels) if (!paired.has(id)) notePeer(context, id)
   return { listed: channels, unended }
+}
+
+/** Returns whether a leg rings for one that has ended since the list was written: it stops at any moment. */
+function ringsForEnded({ legs, ended }: EslContext, row: Row): boolean {
+  const { uuid = '', call_uuid: call = '' } = row
+  if (row.direction !== 'outbound' || isUpIn(row) || call === '' || call === uuid || legs.has(uuid)) return false
+  return ended.has(call) || legs.get(call)?.gone === true
 }
 
 /**

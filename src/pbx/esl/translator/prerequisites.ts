@@ -66,11 +66,12 @@ export function orderOf(context: EslContext, event: EslEvent): EventOrder {
   }
 }
 
-/** The leg of an event, unless the event is taken for its beginning. */
+/** The leg of an event, unless the event is taken for its beginning; a leg that ends so needs the one that dialled it. */
 function ownIsMade(context: EslContext, event: EslEvent): Prerequisite[] {
   const own = event.get('Unique-ID')
-  if (own === '' || (!context.legs.has(own) && beginsHere(context, event))) return []
-  return [legIsMade(context, own)]
+  const begins = !context.legs.has(own) && beginsHere(context, event)
+  const needed = !begins ? own : event.name === 'CHANNEL_HANGUP' ? dialledBy(event) : ''
+  return needed === '' ? [] : [legIsMade(context, needed)]
 }
 
 /** Notes a dialled leg until its creation is read. */

@@ -4,7 +4,7 @@ import { cleanText } from '../../endpoints/sanitize.ts'
 import type { EslEvent } from '../event.ts'
 import { bridgeName } from './bridges.ts'
 import { createLeg, sourceOf } from './channel-create.ts'
-import { type EslContext, type Leg, partyBehind, placeOf } from './legs.ts'
+import { type EslContext, everLeg, type Leg, partyBehind, placeOf } from './legs.ts'
 import { blind } from './transfers.ts'
 
 /** Signals, with the PBX's time stamp of what they report. */
@@ -20,7 +20,7 @@ export function beginningOf(context: EslContext, event: EslEvent): Stamped[] {
   const id = event.get('Unique-ID')
   if (id === '' || context.legs.has(id) || context.ended.has(id)) return []
   // Later events do not name the caller for whom a queue or an enterprise group rings.
-  if (event.get('Call-Direction') === 'outbound' && !context.legs.has(sourceOf(event) ?? '')) return []
+  if (event.get('Call-Direction') === 'outbound' && everLeg(context, sourceOf(event)) === undefined) return []
   // A leg that another one met has joined that one's call.
   const isOfOther = event.get('Other-Type') === 'originator'
   const left = leftBefore(context, event)
