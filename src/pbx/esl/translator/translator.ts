@@ -72,7 +72,10 @@ export function createEslTranslator(options: EslOptions, endpoints = createEndpo
     // The leg that dialled this one may have been unknown when the event arrived.
     const unfollowed = ofUnfollowed(context, event)
     if (unfollowed !== undefined) return stamped(unfollowed, arrivedUs)
-    const begun = beginningOf(context, event).flatMap(({ signals, stamp }) => {
+    const beginning = beginningOf(context, event)
+    // The offset of the clock is known from times of events, not from earlier ones that an event has.
+    if (beginning.length > 0) shownUs(event.get('Event-Date-Timestamp'), arrivedUs)
+    const begun = beginning.flatMap(({ signals, stamp }) => {
       const at: At = { atUs: shownUs(stamp, arrivedUs), arrivedUs }
       return signals.map((signal): Signal => ({ ...at, ...signal }))
     })
