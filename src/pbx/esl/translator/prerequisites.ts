@@ -66,7 +66,9 @@ export function orderOf(context: EslContext, event: EslEvent): EventOrder {
   }
 }
 
-/** The leg of an event, unless the event is taken for its beginning; a leg that ends so needs the one that dialled it. */
+/**
+ * The leg of an event, unless the event is taken for its beginning; of one that ends at once, the leg that dialled it.
+ */
 function ownIsMade(context: EslContext, event: EslEvent): Prerequisite[] {
   const own = event.get('Unique-ID')
   const begins = !context.legs.has(own) && beginsHere(context, event)

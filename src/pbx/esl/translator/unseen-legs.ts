@@ -108,7 +108,7 @@ const BEHIND_US = 50_000
  * will not come. A leg that a dial string delays shows the time of the dial as its creation, and rings as soon as it
  * is created.
  */
-export function isBarelyUnlisted({ listedUs, dialling }: EslContext, event: EslEvent): boolean {
+function isBarelyUnlisted({ listedUs, dialling }: EslContext, event: EslEvent): boolean {
   // A creation that was reported waits for its turn.
   if (listedUs === null || listedUs <= 0 || dialling.has(event.get('Unique-ID'))) return false
   const times = event.get('Call-Direction') === 'outbound' ? [CREATION_TIME, ...RINGING_TIMES] : [CREATION_TIME]
