@@ -306,10 +306,9 @@ test('what is loaded later is loaded by a file that the executable has whole: sr
   expect(offenders(/\bimport\('/, (path) => !/^(cli\/|main\.ts$|web\/browser\/)/.test(path))).toEqual([])
 })
 
-test('a start neither examines schemas whole nor loads the streams of MQTT', () => {
+test('a start examines no schema whole', () => {
   // `TypeGuard` checks a schema with all that is in it at each level: 100 ms of a start. `KindGuard` reads its kind.
   expect(offenders(/\bTypeGuard\b/)).toEqual([])
-  expect(offenders(/^import (?!type\b).*'mqtt-packet'/m)).toEqual([])
 })
 
 describe('only', () => {

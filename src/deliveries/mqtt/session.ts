@@ -1,7 +1,7 @@
-import type { IConnackPacket, IPubackPacket, IPublishPacket, Packet } from 'mqtt-packet'
+import mqtt, { type IConnackPacket, type IPubackPacket, type IPublishPacket, type Packet } from 'mqtt-packet'
+import { MQTT5_DISCONNECT_CODES, MQTT5_PUBACK_PUBREC_CODES } from 'mqtt-packet/constants'
 import { harmless } from '../../lib/terminal-text.ts'
-import { mqttPackets } from './packets.ts'
-import { describeReason, isFailure, reasonCodeOf, UNSUPPORTED_VERSION } from './reason-codes.ts'
+import { ALL_FAILURES, describeReason, isFailure, reasonCodeOf, UNSUPPORTED_VERSION } from './reason-codes.ts'
 
 /**
  * One MQTT session of a publisher, over any stream of bytes. No clock, no socket.
@@ -94,6 +94,13 @@ const MAX_TEXT_BYTES = 65_535
 /** The most unacknowledged messages if the broker names no limit (MQTT 5.0, 3.2.2.3.3). */
 const DEFAULT_RECEIVE_MAXIMUM = 65_535
 
+// The library would keep a buffer for each of 65,536 numbers: 10 MB.
+mqtt.writeToStream.cacheNumbers = false
+// The library rejects codes that the standard does not list: Mosquitto answers a message that is too large with 149 in
+// a PUBACK.
+for (const codes of [MQTT5_PUBACK_PUBREC_CODES, MQTT5_DISCONNECT_CODES])
+  for (const code of ALL_FAILURES) codes[code] ??= `reason code ${code}`
+
 /** The limits that the broker announces as it accepts a connection. */
 type Limits = NonNullable<IConnackPacket['properties']>
 
@@ -103,8 +110,7 @@ type Unsent = { readonly packet: (id: number) => Uint8Array; readonly resolve: (
 export function openSession(options: SessionOptions): MqttSession {
   const { version, clientId, user, password, keepAliveS, will, onMessage, write, onReady, onEnd } = options
   const protocol = { protocolVersion: version }
-  const { parser: createParser, generate } = mqttPackets()
-  const parser = createParser(protocol)
+  const parser = mqtt.parser(protocol)
   let state: 'connecting' | 'ready' | 'ended' = 'connecting'
   let limits: Limits = {}
   const unacknowledged = new Map<number, (answer: Published) => void>()
@@ -116,7 +122,7 @@ export function openSession(options: SessionOptions): MqttSession {
   let unasked = 0
 
   function send(packet: Packet): void {
-    write(generate(packet, protocol))
+    write(mqtt.generate(packet, protocol))
   }
 
   function end(reason: string, isVersion = false): void {
@@ -299,7 +305,7 @@ function refusalOf(given: number, limits: Limits) {
 /** Returns the bytes of a packet, none if no packet can hold it: the library throws then, or writes nothing. */
 function bytesOf(packet: IPublishPacket, protocolVersion: Version): Uint8Array {
   try {
-    return mqttPackets().generate(packet, { protocolVersion })
+    return mqtt.generate(packet, { protocolVersion })
   } catch {
     return new Uint8Array()
   }

@@ -1,6 +1,7 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import type { CallEvent } from '../../../src/events/bodies.ts'
+import { parseTime } from '../../../src/lib/time.ts'
 import { asteriskEvents } from '../asterisk-recording.ts'
 import { freeswitchEvents } from '../freeswitch-recording.ts'
 import { FIXTURES } from '../recording.ts'
@@ -100,6 +101,23 @@ export function extensionsOf(events: readonly CallEvent[]): string[] {
   return [...found].sort()
 }
 
+type Call = CallEvent['body']['data']['call']
+
+/** Returns the outside call that went on in an internal one, with the end and the owner of that one; else the call. */
+function outsideCallIn(ended: Call, events: readonly CallEvent[]): Call {
+  const merged = events.findLast(
+    ({ callId, body }) => ended.merged_from.includes(callId) && body.data.call.direction !== 'internal',
+  )
+  if (merged === undefined) return ended
+  const { id, direction, from, to, answered_at: answeredAt, started_at: startedAt } = merged.body.data.call
+  const since = (at: string | null) => Math.floor((microseconds(ended.ended_at) - microseconds(at)) / 1_000_000)
+  const durations = { duration: since(startedAt), talk_duration: answeredAt === null ? null : since(answeredAt) }
+  const result = answeredAt === null ? ended.result : 'answered'
+  return { ...ended, id, direction, from, to, result, ...durations }
+}
+
+const microseconds = (at: string | null): number => parseTime(at ?? '') ?? Number.NaN
+
 /** Returns the calls that a CRM should have: each call with an outside party once, in its final state. */
 export function expectedCalls(
   events: readonly CallEvent[],
@@ -109,9 +127,11 @@ export function expectedCalls(
   return events.flatMap(({ body }): ExpectedCall[] => {
     const { data } = body
     if (data.name !== 'call_ended') return []
-    const { call } = data
+    const ended = data.call
+    if (ended.merged_into !== null) return []
+    const call = ended.direction === 'internal' ? outsideCallIn(ended, events) : ended
     const { direction } = call
-    if (direction === 'internal' || call.merged_into !== null) return []
+    if (direction === 'internal') return []
     const outside = direction === 'outbound' ? call.to : call.from
     const number = outside.e164 ?? outside.number
     if (number === null) return []
