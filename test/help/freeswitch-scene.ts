@@ -191,7 +191,7 @@ export function freeswitchScene(tenants?: TenantRule, arrange?: Arrange) {
     },
     over() {
       for (const one of arrange?.(kept) ?? []) play(one)
-      played.play(signals.release?.(played.state.nowUs + 2_000_000) ?? [])
+      played.play(signals.release?.(played.nowUs + 2_000_000) ?? [])
       played.rest(10_000_000)
       return { bodies: played.events.map(({ body }) => body), state: played.state }
     },

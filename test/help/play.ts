@@ -4,6 +4,7 @@ import type { TrackerState } from '../../src/calls/tracker/state/state.ts'
 import { newTracker, takeChanges, track } from '../../src/calls/tracker/tracker.ts'
 import type { CallEvent } from '../../src/events/bodies.ts'
 import type { NewId } from '../../src/lib/id.ts'
+import { SECOND } from '../../src/lib/time.ts'
 
 /** Ids that sort by their times and have a count, so that a failing test reads the same each time. */
 export function countingIds(): NewId {
@@ -30,15 +31,25 @@ export type PlayerOptions = {
   readonly onTracked?: (tracked: ReturnType<typeof track>, signal: Signal, state: TrackerState) => void
 }
 
+/** How long the process has run when its first signal comes: its clock is not the one of the PBX's times. */
+const UPTIME_US = 3_600 * SECOND
+
 /** No call takes as many: a tracker that asks for one more does so for ever. */
 const MAX_TICKS = 100_000
 
-/** Feeds signals to a tracker with its own clock: between two signals it ticks whenever the tracker asks for it. */
+/**
+ * Feeds signals to a tracker with its own clock: between two signals it ticks whenever the tracker asks for it. As in a
+ * service, arrival times are of a clock that counts from another moment than the times of the PBX.
+ */
 export function player({ state: first, onTracked = () => {} }: PlayerOptions = {}) {
   const newId = countingIds()
   const events: CallEvent[] = []
   let state = first ?? newTracker('pbx', 'default', newId)
   let tickAtUs: number | null = null
+  /** The moment from which the clock of the process counts. */
+  let originUs: number | undefined
+
+  const nowUs = (): number => (originUs ?? 0) + state.nowUs
 
   function tickUntil(atUs: number): void {
     for (let ticks = 0; tickAtUs !== null && tickAtUs <= atUs; ticks++) {
@@ -48,15 +59,20 @@ export function player({ state: first, onTracked = () => {} }: PlayerOptions = {
   }
   /** Feeds one signal without the ticks before it. */
   function feed(signal: Signal): void {
-    const tracked = track(state, signal)
+    originUs ??= state.nowUs > 0 ? 0 : signal.arrivedUs - UPTIME_US
+    const tracked = track(state, { ...signal, arrivedUs: signal.arrivedUs - originUs })
     if (tracked.faults.length > 0) throw tracked.faults[0]
     events.push(...tracked.events)
-    tickAtUs = tracked.tickAtUs
+    tickAtUs = tracked.tickAtUs === null ? null : tracked.tickAtUs + originUs
     onTracked(tracked, signal, state)
   }
   return {
     get state() {
       return state
+    },
+    /** The present, on the clock of the signals that are played. */
+    get nowUs() {
+      return nowUs()
     },
     events,
     feed,
@@ -69,7 +85,7 @@ export function player({ state: first, onTracked = () => {} }: PlayerOptions = {
     },
     /** Lets so much time pass. */
     rest(durationUs: number): void {
-      const untilUs = state.nowUs + durationUs
+      const untilUs = nowUs() + durationUs
       tickUntil(untilUs)
       feed({ kind: 'tick', atUs: untilUs, arrivedUs: untilUs })
     },

@@ -40,7 +40,7 @@ export function eventsOf(frames: readonly TimedFrame[]): CallEvent[] {
   }
   const endUs = (frames.at(-1)?.atUs ?? START_US) + 5 * SECOND
   const late = signals.release?.(endUs) ?? []
-  played.play(late.map((signal) => ({ ...signal, arrivedUs: Math.max(signal.arrivedUs, played.state.nowUs) })))
+  played.play(late.map((signal) => ({ ...signal, arrivedUs: Math.max(signal.arrivedUs, played.nowUs) })))
   played.rest(20 * SECOND)
   return played.events
 }

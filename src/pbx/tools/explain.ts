@@ -56,6 +56,8 @@ type ExplainOptions = {
 
 /** Time for timers after the end of the recording: a recording's file is complete, then `call_saved`. */
 const REST_US = 10 * SECOND
+/** As in a service, arrivals are of a steady clock, which counts from another moment than the times of the PBX. */
+const UPTIME_US = 3_600 * SECOND
 /** Guards against a faulty tracker that requests ticks without end. */
 const MAX_TICKS = 100_000
 
@@ -74,13 +76,13 @@ export function explain(recordings: readonly PbxRecording[], options: ExplainOpt
   let lastUs = 0
 
   function feed(signal: Signal, ticking = false): void {
-    const tracked = track(tracker, signal)
+    const tracked = track(tracker, { ...signal, arrivedUs: signal.arrivedUs + UPTIME_US })
     if (tracked.faults.length > 0) throw tracked.faults[0]
-    wakeAtUs = tracked.tickAtUs
+    wakeAtUs = tracked.tickAtUs === null ? null : tracked.tickAtUs - UPTIME_US
     for (const event of tracked.events) {
       const of = ticking ? (touched.get(event.callId) ?? cause) : cause
       // A signal that the translator delayed has an earlier time: its event belongs to the raw event that released it.
-      const atMs = Math.max(tracker.nowUs / MILLISECOND, of.atMs)
+      const atMs = Math.max((tracker.nowUs - UPTIME_US) / MILLISECOND, of.atMs)
       explained.push({ event, atMs, cause: of, reason: reasonFor(tracker, event) })
     }
     if (!ticking) for (const id of tracker.changed) touched.set(id, cause)

@@ -38,7 +38,7 @@ function play(tape: Tape, loss: Loss): CallEvent[] {
   connected(true, START_US)
   play(connection.snapshot(0, START_US))
   playTo(Math.min(loss.after, tape.steps))
-  const lostUs = Math.max(played.state.nowUs, START_US + tape.atUs(Math.max(0, step - 1)))
+  const lostUs = Math.max(played.nowUs, START_US + tape.atUs(Math.max(0, step - 1)))
   play([{ kind: 'disconnected', atUs: lostUs, arrivedUs: lostUs }])
   step = Math.min(tape.steps, step + loss.missing)
   const backUs = Math.max(lostUs, START_US + tape.atUs(Math.max(0, step - 1)))
@@ -53,12 +53,12 @@ function play(tape: Tape, loss: Loss): CallEvent[] {
   play(connection.snapshot(step, backUs))
   relistUs = backUs + RELIST_US
   playTo(tape.steps)
-  const endUs = Math.max(played.state.nowUs, START_US + tape.atUs(tape.steps - 1))
+  const endUs = Math.max(played.nowUs, START_US + tape.atUs(tape.steps - 1))
   if (relistUs !== Number.POSITIVE_INFINITY) {
     wait(Math.max(relistUs, endUs))
     play(connection.snapshot(step, Math.max(relistUs, endUs)))
   }
-  const overUs = played.state.nowUs + 10_000_000
+  const overUs = played.nowUs + 10_000_000
   play([{ kind: 'tick', atUs: overUs, arrivedUs: overUs }])
   ledger.finish()
   expect(leftover(played.state)).toBeUndefined()

@@ -40,7 +40,7 @@ function run(signals: readonly Signal[], random: Random): void {
     if (random.chance(0.01)) restart(signal.arrivedUs)
     feed(signal)
   }
-  let atUs = played.state.nowUs
+  let atUs = played.nowUs
   for (let lists = 0; lists < 2; lists++) {
     atUs += 2 * SECOND
     wait(atUs)

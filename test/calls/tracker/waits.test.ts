@@ -54,7 +54,7 @@ function emittedUnasked(signals: readonly Signal[], random: Random): string[] {
     for (const { name, callId } of played.events.slice(before)) unasked.push(`${name} of ${callId} ${why}`)
   }
   for (const signal of signals) {
-    const { nowUs } = played.state
+    const { nowUs } = played
     const betweenUs = nowUs + random.int(Math.max(signal.arrivedUs - nowUs, 1))
     played.tickUntil(betweenUs)
     if (nowUs > 0) look(betweenUs, `${betweenUs} before ${signal.kind}`)

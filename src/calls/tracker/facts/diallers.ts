@@ -44,7 +44,7 @@ export function pagerOf(state: TrackerState, source: string | null): Dialler[] {
 
 /** Returns when a dial began, or was found. */
 export const beganAt = (dial: Dial | null): Stamp => ({
-  us: dial?.beganUs ?? dial?.beganArrivedUs ?? 0,
+  us: dial?.beganUs ?? dial?.foundUs ?? 0,
   seq: dial?.beganSeq ?? 0,
 })
 

@@ -42,6 +42,7 @@ export function noteFoundDialled(
   { rings, paged = false }: { rings: boolean; paged?: boolean | undefined },
 ): void {
   dest.dial = newDial(source, null, state.nowUs)
+  dest.dial.foundUs = state.atUs
   dest.dial.foundRinging = rings
   dest.dial.beganSeq = state.seq
   dest.dial.paged = paged

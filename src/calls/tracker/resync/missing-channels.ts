@@ -56,7 +56,10 @@ export function* markMissing(state: TrackerState, at: At, listed: Snapshot): Gen
     yield
   }
   for (const channel of talking) channel.talkedUs = state.lostUs ?? at.atUs
-  for (const channel of missing) channel.missingUs = at.arrivedUs
+  for (const channel of missing) {
+    channel.missingUs = at.atUs
+    channel.missingArrivedUs = at.arrivedUs
+  }
 }
 
 /**
@@ -97,8 +100,8 @@ export function isAnySilent(state: TrackerState, sinceUs: number): boolean {
 
 type Lost = 'pbx_restart' | 'unknown'
 
-function isConfirmedMissing(channel: Channel, at: At): boolean {
-  return channel.missingUs !== null && at.arrivedUs - channel.missingUs >= SECOND_LIST_US
+function isConfirmedMissing({ missingArrivedUs }: Channel, at: At): boolean {
+  return missingArrivedUs !== null && at.arrivedUs - missingArrivedUs >= SECOND_LIST_US
 }
 
 /** Ends a channel whose end was not seen. */
@@ -119,10 +122,10 @@ export function loseChannel(
  * Returns whether the call's end was seen: after the snapshot that lacked a channel, the end of the caller was
  * reported, or, if the missing party had left by a transfer, the end of another one.
  */
-function isEndSeen(state: TrackerState, call: Call, { missingUs, leftUs }: Channel, at: At): boolean {
+function isEndSeen(state: TrackerState, call: Call, { missingArrivedUs, leftUs }: Channel, at: At): boolean {
   const enders = leftUs === null ? [channelOf(state, call.root)] : channelsOf(state, call)
   return enders.some((one) => {
     const goneUs = one?.goneArrivedUs ?? null
-    return missingUs !== null && goneUs !== null && goneUs >= missingUs && goneUs < at.arrivedUs
+    return missingArrivedUs !== null && goneUs !== null && goneUs >= missingArrivedUs && goneUs < at.arrivedUs
   })
 }

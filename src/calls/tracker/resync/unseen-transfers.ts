@@ -110,7 +110,7 @@ export function* joinReplaced(state: TrackerState, rows: readonly SnapshotChanne
 export function* markWhoLeft(state: TrackerState, at: At, { byId }: Listing): Generator<void> {
   for (const channel of state.channels.values()) {
     yield
-    if (channel.missingUs !== at.arrivedUs || !isUp(channel) || isVirtual(channel)) continue
+    if (channel.missingArrivedUs !== at.arrivedUs || !isUp(channel) || isVirtual(channel)) continue
     const hasAnswered = hasAnsweredUnseen(state, channel, byId)
     if (hasAnswered) noteFoundAnswered(state, channel)
     if (hasAnswered || hasLostTalkers(state, channel)) markLeft(channel, at.atUs)

@@ -205,7 +205,7 @@ export function endMissingWithCall(state: TrackerState, call: Call): void {
   const isCaller = ({ id, leftUs }: Channel): boolean => id === call.root && leftUs === null
   if (up.length === 0 || up.length === channels.length || up.some(isCaller)) return
   if (up.some(({ missingUs }) => missingUs === null)) return
-  const missingUs = Math.max(...up.map((channel) => channel.missingUs ?? 0))
+  const missingUs = Math.max(...up.map((channel) => channel.missingArrivedUs ?? 0))
   const lastUs = Math.max(...channels.map(({ goneArrivedUs }) => goneArrivedUs ?? 0))
   if (lastUs < missingUs || isStill(state, lastUs + END_SETTLING_US)) return
   const isSeen = ({ goneArrivedUs, end }: Channel): boolean => (goneArrivedUs ?? 0) >= missingUs && end?.unseen !== true

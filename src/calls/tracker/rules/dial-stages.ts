@@ -98,7 +98,7 @@ export function ringAgain(state: TrackerState, call: Call, stage: Stage, started
 
 /** Returns when a party that began to ring unseen was found; `null` if its phones are forgotten. */
 function foundUs(state: TrackerState, stage: Stage): number | null {
-  const found = legsOf(state, stage).flatMap(({ dial }) => dial?.beganArrivedUs ?? [])
+  const found = legsOf(state, stage).flatMap(({ dial }) => dial?.foundUs ?? dial?.beganUs ?? [])
   return found.length === 0 ? null : Math.min(...found)
 }
 

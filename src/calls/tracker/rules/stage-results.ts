@@ -269,7 +269,7 @@ export function answeredMeanwhile(state: TrackerState, other: Stage, stage: Stag
 
 /** Returns when phones were found ringing that began to ring unseen. */
 const foundUs = (legs: readonly Channel[]): number =>
-  legs.reduce((first, { dial }) => Math.min(first, dial?.beganArrivedUs ?? first), Number.POSITIVE_INFINITY)
+  legs.reduce((first, { dial }) => Math.min(first, dial?.foundUs ?? dial?.beganUs ?? first), Number.POSITIVE_INFINITY)
 
 function legResult(state: TrackerState, leg: Channel): StageResult | null {
   const ended = leg.end?.result ?? null

@@ -112,6 +112,7 @@ export function newChannel(id: string, endpoint: Endpoint, of: Known = {}): Chan
     hungUpItself: false,
     leftUs: null,
     missingUs: null,
+    missingArrivedUs: null,
   }
 }
 
@@ -166,6 +167,7 @@ export function newDial(source: string | null, beganUs: number | null, beganArri
     paged: false,
     intercom: false,
     beganUs,
+    foundUs: null,
     beganSeq: 0,
     answeredSeq: 0,
     endedSeq: 0,

@@ -16,6 +16,7 @@ export function callOf(state: TrackerState, channel: Channel | undefined): Call 
 /** Notes that a channel is there: a signal or a row of a list names it. */
 export function noteHeard(state: TrackerState, channel: Channel): void {
   channel.missingUs = null
+  channel.missingArrivedUs = null
   if (channel.callId !== null && state.calls.has(channel.callId)) state.heardOf.set(channel.callId, state.nowUs)
 }
 

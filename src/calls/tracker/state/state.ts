@@ -9,7 +9,9 @@ import type { Tenants } from './account-decision.ts'
 
 /**
  * The tracker's state: plain data that survives JSON, so that a live call is stored with its channels and read back.
- * Ids stand in for references; times are microseconds, `null` when unseen.
+ * Ids stand in for references; times are microseconds, `null` when unseen. A time is one of the PBX's, by the wall clock,
+ * unless its name or comment says that it is an arrival: the steady clock counts from another moment, so the two are
+ * never compared.
  */
 
 /** A party as it is known; bodies have its number in E.164 form too. */
@@ -35,6 +37,8 @@ export type Dial = {
   /** Its phone answers by itself: an intercom. */
   intercom: boolean
   beganUs: number | null
+  /** When a list showed it, if its begin was not seen: it was then, or before. */
+  foundUs: number | null
   /** The order of what happened at the same microsecond: of the begin, the answer and the end. */
   beganSeq: number
   answeredSeq: number
@@ -114,8 +118,9 @@ export type Channel = {
   hungUpItself: boolean
   /** When its party left the call by a transfer; the channel may stay up for a while. */
   leftUs: number | null
-  /** When a snapshot first lacked it, with no signal of it since. */
+  /** When a snapshot first lacked it, with no signal of it since; and the arrival of that snapshot. */
   missingUs: number | null
+  missingArrivedUs: number | null
 }
 
 export type Stage = {

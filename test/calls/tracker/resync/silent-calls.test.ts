@@ -22,8 +22,10 @@ const row = {
 }
 
 function begin() {
-  const { play, rest, events, state } = player()
-  const isSilent = (minutes: number) => isAnySilent(state, at(minutes - 60).arrivedUs)
+  const played = player()
+  const { play, rest, events, state } = played
+  /** Asks by the clock of the process, on which the signals arrive. */
+  const isSilent = (minutes: number) => isAnySilent(state, state.nowUs + at(minutes - 60).arrivedUs - played.nowUs)
   play([{ ...at(0), kind: 'connected', first: true, boot: 'one' }])
   play([{ ...at(0), kind: 'snapshot', channels: [] }])
   expect(isSilent(120)).toBe(false)
