@@ -27,6 +27,8 @@ export function saveChanges(state: TrackerState, stored: LiveCalls): void {
 
 export type PlayerOptions = {
   readonly state?: TrackerState
+  /** The moment from which the clock of the process counts; an hour before the first signal unless it is given. */
+  readonly clockFromUs?: number
   /** Called after each signal, ticks too. */
   readonly onTracked?: (tracked: ReturnType<typeof track>, signal: Signal, state: TrackerState) => void
 }
@@ -41,13 +43,12 @@ const MAX_TICKS = 100_000
  * Feeds signals to a tracker with its own clock: between two signals it ticks whenever the tracker asks for it. As in a
  * service, arrival times are of a clock that counts from another moment than the times of the PBX.
  */
-export function player({ state: first, onTracked = () => {} }: PlayerOptions = {}) {
+export function player({ state: first, clockFromUs, onTracked = () => {} }: PlayerOptions = {}) {
   const newId = countingIds()
   const events: CallEvent[] = []
   let state = first ?? newTracker('pbx', 'default', newId)
   let tickAtUs: number | null = null
-  /** The moment from which the clock of the process counts. */
-  let originUs: number | undefined
+  let originUs = clockFromUs
 
   const nowUs = (): number => (originUs ?? 0) + state.nowUs
 

@@ -24,7 +24,8 @@ const IS_NUMBERED = /^(call_(started|blind|attended|ended|saved)|dial_)/
 
 /** Takes over the stored calls, plays what is left of the recording, and lists no channel in the end. */
 function finish(tape: Tape, { step: first, calls }: Cut) {
-  const played = player()
+  // Arrivals of the stored calls are by the same clock as the recordings' times.
+  const played = player({ clockFromUs: 0 })
   played.restart(new Map(calls.map((text, at) => [String(at), text])))
   const atUs = START_US + tape.atUs(first - 1)
   const connection = tape.connect()
