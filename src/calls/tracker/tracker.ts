@@ -74,6 +74,7 @@ export function newTracker(pbx: string, account: string | null, newId: NewId): T
     boot: null,
     heardUs: null,
     lostUs: null,
+    connectedArrivedUs: null,
     connectedSeq: 0,
     closeAtOnce: false,
     seq: 0,

@@ -23,6 +23,7 @@ export function closeCallsOfEarlierRun(
   state.closeAtOnce = signal.first || (boot !== null && known !== null && boot !== known)
   state.boot = boot ?? known
   state.lostUs = state.heardUs
+  state.connectedArrivedUs = signal.arrivedUs
   state.connectedSeq = state.seq
   if (boot === null) return
   for (const call of state.calls.values()) {

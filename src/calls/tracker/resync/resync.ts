@@ -51,12 +51,14 @@ export function* resync(state: TrackerState, at: At, rows: readonly SnapshotChan
 type Listed = { readonly channel: Channel; readonly row: SnapshotChannel; readonly listed: Listing }
 
 function resyncKnown(state: TrackerState, at: At, { channel, row, listed }: Listed): void {
+  const heardUs = state.heardOf.get(channel.callId ?? '') ?? 0
   noteHeard(state, channel)
   noteTenant(state, channel, row.tenant ?? null)
   // All of it was reported in this connection: a list, made between two events, adds nothing.
   if (channel.seenSeq <= state.connectedSeq) catchUpWith(state, at, { channel, row, listed })
   // Holds are not reported by every phone. A party that was answered unseen may hold the other one.
-  if (row.onHold !== undefined) compareHold(state, at, channel, { onHold: row.onHold, isNews: state.lostUs !== null })
+  if (row.onHold !== undefined)
+    compareHold(state, at, channel, { onHold: row.onHold, isNews: heardUs <= (state.connectedArrivedUs ?? 0) })
 }
 
 /** Catches up with what happened to a channel while there was no connection. */

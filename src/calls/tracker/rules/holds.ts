@@ -42,7 +42,7 @@ type Hold = { readonly onHold: boolean }
 
 /**
  * Compares a hold with a snapshot. A snapshot may be older than the last events, so it counts only if a second one
- * agrees, with no hold or resume reported in between; at once after a lost connection, which may have missed it.
+ * agrees, with no hold or resume reported in between; at once, if nothing was heard since the connection was made.
  */
 export function compareHold(state: TrackerState, at: At, channel: Channel, held: Hold & { isNews: boolean }): void {
   const { onHold, isNews } = held

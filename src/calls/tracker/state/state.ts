@@ -9,9 +9,9 @@ import type { Tenants } from './account-decision.ts'
 
 /**
  * The tracker's state: plain data that survives JSON, so that a live call is stored with its channels and read back.
- * Ids stand in for references; times are microseconds, `null` when unseen. A time is one of the PBX's, by the wall clock,
- * unless its name or comment says that it is an arrival: the steady clock counts from another moment, so the two are
- * never compared.
+ * Ids stand in for references; times are microseconds, `null` when unseen. A time is one of the PBX's, by the wall
+ * clock, unless its name or comment says that it is an arrival: that is by the steady clock, so the two are never
+ * compared.
  */
 
 /** A party as it is known; bodies have its number in E.164 form too. */
@@ -362,6 +362,8 @@ export type TrackerState = {
   /** When the last signal of a channel happened, and the last one before this connection. */
   heardUs: number | null
   lostUs: number | null
+  /** The arrival time at which the present connection was made. */
+  connectedArrivedUs: number | null
   /** The signal with which this connection began: what began after it is reported by events from then on. */
   connectedSeq: number
   /**
