@@ -49,15 +49,25 @@ export function startConnection(): { stop(): void } {
   }
 }
 
+/** The number of overviews that were asked for, and of the one that is shown. */
+let askedOverviews = 0
+let shownOverview = 0
+
 /** Reads the overview again. As a snapshot it also replaces the live calls. */
 export async function refreshOverview({ asSnapshot = false } = {}): Promise<void> {
   const token = accessToken.get()
+  askedOverviews += 1
+  const number = askedOverviews
   // Thousands of live calls are read once: after that the stream sends their changes.
   const response = await request<Overview>('GET', asSnapshot ? '/overview' : '/overview?calls=none')
   // Another user may have logged in meanwhile, who must not see this account.
   if (!response.ok || accessToken.get() !== token) return
-  serverOffsetMs.set(Date.parse(response.result.now) - Date.now())
-  overview.set(response.result)
+  // One that was asked for earlier and is answered later knows nothing of what was just saved.
+  if (number > shownOverview) {
+    shownOverview = number
+    serverOffsetMs.set(Date.parse(response.result.now) - Date.now())
+    overview.set(response.result)
+  }
   if (!asSnapshot) return
   liveState.update((state) => applyLiveMessage(state, { kind: 'snapshot', overview: response.result }, serverNowMs()))
 }
