@@ -8,6 +8,8 @@ export const readRecordedEsl: ReadRecorded<EslFrame> = (translator) => {
   const decoder = new EslDecoder()
   /** Channels and calls: the two lists together are a snapshot. */
   let listed: EslFrame[] = []
+  /** The latest reply with the PBX's clock, which is asked for with each snapshot. */
+  let clock: EslFrame | undefined
   let frames = 0
 
   const first = createFirstList({ translator, createdBy, isOfCall: ({ event }) => event !== undefined })
@@ -19,12 +21,14 @@ export const readRecordedEsl: ReadRecorded<EslFrame> = (translator) => {
       return
     }
     if (frame.body.includes('"row_count"')) listed.push(frame)
+    else if (/^\s*\d{16}\s*$/.test(frame.body)) clock = frame
     if (listed.length < 2) {
       yield { ...place, signals: [] }
       return
     }
-    const rows = listed
+    const rows = clock === undefined ? listed : [...listed, clock]
     listed = []
+    clock = undefined
     yield* first.list(placed, rows)
   }
 
