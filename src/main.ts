@@ -24,7 +24,7 @@ function stopSignal(): Promise<void> {
   })
 }
 
-/** What Bun reads before the process starts. */
+/** Environment variables that Bun reads before the process starts. */
 const ENGINE = {
   /** Else `fetch` makes 256 requests at a time in the process. */
   BUN_CONFIG_MAX_HTTP_REQUESTS: '65336',
@@ -38,8 +38,8 @@ const ENGINE = {
 }
 
 /**
- * Replaces the process by one that has the settings of the engine (execve, POSIX only). The new process has them, so it
- * is not replaced again.
+ * Replaces the process by a process with the settings of the engine (execve, POSIX only). A process that has these
+ * settings is not replaced.
  */
 function setEngine(): void {
   if (process.execve === undefined || process.platform === 'win32') return

@@ -39,7 +39,7 @@ const INTERVAL: Bounds = { least: '1s', most: '365d' }
 const OUTAGE: Bounds = { least: '1s', most: '30d' }
 /** A delivery expires at the end of its schedule: with this many pauses still within a century. */
 const MAX_PAUSES = 100
-/** Of a PBX: they take some 2 GB. */
+/** The highest limit of live calls per PBX: so many calls take some 2 GB. */
 const MAX_CALLS = 100_000
 
 const required =

@@ -28,7 +28,7 @@ export const headerToken = new Elysia({ name: 'header-token' })
 type Asked = { readonly request: Request; readonly token: string | undefined; readonly query: Record<string, unknown> }
 
 const DEFAULT_ACCOUNT = 'default'
-/** In the operator's query: every account. */
+/** The value of the operator's query for every account. */
 const ALL = '*'
 
 /**

@@ -178,7 +178,7 @@ function newLink(base: string | undefined): { readonly url: string; readonly cod
   return { url: `${base.replace(/\/$/, '')}/#welcome=${code}`, codeHash: hashOfCode(code) }
 }
 
-/** Checks a user for what the schema cannot express: the e-mail address, and the name of the account. */
+/** Checks the rules for users that the schema cannot express: the e-mail address, and the name of the account. */
 export function userRule(body: unknown): FieldError[] {
   if (typeof body !== 'object' || body === null) return []
   const text = (field: string): string | undefined => {

@@ -29,7 +29,7 @@ type Dependencies = {
   now?: NowUs
   /** Logs security events. */
   note?: Audit['note']
-  /** Knows the requests of the operator of the machine; without it there are none. */
+  /** Knows the requests of the operator of the machine; by default no request is the operator's. */
   operators?: Pick<Operators, 'nameOf'> | undefined
 }
 

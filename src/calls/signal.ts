@@ -296,7 +296,7 @@ type ConnectionSignal =
 
 export type Signal = At & (ChannelSignal | ConnectionSignal)
 
-/** What is known of a snapshot beside its rows. */
+/** The facts of a snapshot beside its rows. */
 export type AboutSnapshot<Frame> = {
   /**
    * Channels that were created during the request: they are left out, since the events that wait behind the snapshot
@@ -307,10 +307,10 @@ export type AboutSnapshot<Frame> = {
   readonly uncertain?: readonly string[] | undefined
   /**
    * The events that came before the answer to the connection's first request and are read after it, in order. The
-   * snapshot is put back to the moment before them: the first event of a channel shows what the channel was then.
+   * snapshot is put back to the moment before them: the first event of a channel shows its state at that time.
    */
   readonly earlier?: readonly Frame[] | undefined
-  /** When the first of them arrived. */
+  /** The arrival of the first earlier event, in microseconds. */
   readonly earlierUs?: number | undefined
 }
 

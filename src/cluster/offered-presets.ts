@@ -1,7 +1,7 @@
 import type { NodeRecord } from '../store/operations/cluster.ts'
 import { stateOfNode } from './leases.ts'
 
-/** Returns the presets that at least one node has that is up; `undefined` without nodes, or if one does not say. */
+/** Returns the presets of all nodes that are up; `undefined` without nodes, or with a node of an earlier version. */
 export function offeredPresets(
   nodes: readonly Pick<NodeRecord, 'beatUs' | 'deadUs' | 'presets'>[],
   databaseUs: number,

@@ -6,7 +6,7 @@ import { accountLease } from './ownership.ts'
 /** The presets that the webhooks of accounts need, by the leases of the accounts. */
 export type NeededPresets = ReadonlyMap<string, readonly string[]>
 
-/** Returns the presets that a node lacks and another one has, in order of name; a node that does not say lacks none. */
+/** Returns the presets of other nodes that a node lacks, by name; empty for a node of an earlier version. */
 export function lackingPresets(
   { presets }: Pick<NodeRecord, 'presets'>,
   nodes: readonly Pick<NodeRecord, 'presets'>[],

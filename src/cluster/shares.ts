@@ -157,7 +157,7 @@ const homesFirst = <T extends { readonly name: string }>(leases: readonly T[]): 
 
 type LackOf = ReturnType<typeof newLackOf>
 
-/** Creates the function that counts the presets of a lease that a node lacks; a node that does not say lacks none. */
+/** Creates the function that counts the presets of a lease that a node lacks; 0 for a node of an earlier version. */
 function newLackOf(needs: NeededPresets) {
   return (node: Pick<LiveNode, 'presets'> | undefined, name: string): number => {
     const presets = node?.presets ?? null
@@ -167,8 +167,8 @@ function newLackOf(needs: NeededPresets) {
 }
 
 /**
- * Creates the function that counts the nodes that share a lease: the ones that lack the fewest of its presets. It
- * returns 0 if this node is not one of them.
+ * Creates the function that counts the nodes that share a lease: the nodes that lack the fewest of its presets. It
+ * returns 0 where another node lacks fewer than this node.
  */
 function newSharerCount(self: LiveNode | undefined, others: readonly LiveNode[], needs: NeededPresets) {
   const lackOf = newLackOf(needs)
@@ -188,8 +188,8 @@ function newLeaseCounts(view: ClusterView, nodes: readonly LiveNode[], lackOf: L
   return {
     countOf,
     /**
-     * Returns the node for a lease among the nodes that can own it: of the ones that lack the fewest of its presets,
-     * the one with the fewest leases of this kind.
+     * Returns the node for a lease among the nodes that can own it: the node that lacks the fewest of its presets, then
+     * the node with the fewest leases of this kind.
      */
     nodeFor(name: string): string | undefined {
       let found: { readonly id: string; readonly lack: number } | undefined

@@ -69,7 +69,7 @@ export function faults(options: FaultsOptions) {
     })
 }
 
-/** Returns whether the path of a URL has an escape that is no character: no id is spelt so. */
+/** Returns whether the path of a URL has an escape without a character, which no id has. */
 function isMisspelt(url: string): boolean {
   if (!url.includes('%')) return false
   try {

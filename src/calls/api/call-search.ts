@@ -31,7 +31,7 @@ type CountedCalls = Calls & Pick<CallStore, 'callCount'>
 /** A call with all its facts. */
 type Row = Omit<CallFactsRow, 'who'> & CallFacts
 
-/** A page looks at no more calls than this: it may then be shorter than its limit, and the cursor goes on. */
+/** The most calls that one page examines: a page may be shorter than its limit, and the cursor goes on. */
 export const MAX_EXAMINED = 20_000
 /** Some milliseconds of work. */
 const PART = 500

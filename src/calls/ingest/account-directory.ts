@@ -20,7 +20,7 @@ export function newAccountDirectory(): { directory: AccountDirectory; set(accoun
     },
     set(accounts) {
       ids = new Map(accounts.map(({ name, id }) => [name, id]))
-      // Of several names with one key, the oldest account counts.
+      // The oldest account wins where several names have one key.
       spellings = new Map(accounts.toReversed().map(({ name }) => [accountKey(name), name]))
     },
   }

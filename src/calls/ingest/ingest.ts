@@ -72,7 +72,7 @@ type IngestOptions = CallOwners & {
   readonly onRoom?: () => void
   /** Called when a signal made the tracker fail and was skipped: a snapshot of the PBX is needed. */
   readonly onFault: () => void
-  /** Returns whether signals of the PBX are about to come: some of what it has sent is not read yet. */
+  /** Returns whether bytes of the PBX wait to be read, so that further signals will come. */
   readonly isBehind?: (() => boolean) | undefined
   /** Called with the tenant values of new calls that no account gets; `null` if a call shows none. */
   readonly onWithoutAccount?: (tenants: readonly (string | null)[]) => void

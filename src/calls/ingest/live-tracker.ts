@@ -29,7 +29,7 @@ type LiveTrackerOptions = {
   readonly onFault: () => void
   /** Resolves when there is room for further events of a snapshot; `undefined` if there is. */
   readonly room?: () => Promise<void> | undefined
-  /** Returns whether signals of the PBX are about to come: some of what it has sent is not read yet. */
+  /** Returns whether bytes of the PBX wait to be read, so that further signals will come. */
   readonly isBehind?: (() => boolean) | undefined
   readonly log: Log
   readonly nowUs: NowUs
@@ -65,7 +65,7 @@ export function createLiveTracker(state: TrackerState, options: LiveTrackerOptio
     tickTimer = setTimeout(ring, Math.max(1, Math.ceil((tickAtUs - arrivals.nowUs()) / 1_000)), tickAtUs, 0)
   }
 
-  /** Ticks, unless what the PBX has sent is read first: one of its events may be the missing fact. */
+  /** Ticks once all bytes of the PBX are read: one of its events may be the missing fact. */
   function ring(tickAtUs: number, triedMs: number): void {
     const lateMs = triedMs === 0 ? againAfterMs(arrivals.nowUs() - tickAtUs) : null
     const pauseMs = isBehind() ? BEHIND_PAUSE_MS : lateMs

@@ -11,8 +11,8 @@ const SAME_FOLDER = 'give every node this version and the same files in the fold
 const START = 'hookswitch serve --database-url …   starts one'
 
 /**
- * Judges the nodes of a database by their rows in it: an address may be on another machine, and whatever answers there
- * may be another service. A node that has left, or whose address another node has since, is not missed.
+ * Judges the nodes of a database by their rows: an address may be on another machine, where another service may
+ * answer. A node that has left, or whose address belongs to another node since, is not missed.
  */
 export function diagnoseNodes(nodes: readonly Node[], databaseUs: number): Diagnosis[] {
   const living = nodes.filter((node) => stateOfNode(node, databaseUs) === 'up')
@@ -37,7 +37,7 @@ export function diagnoseNodes(nodes: readonly Node[], databaseUs: number): Diagn
   ]
 }
 
-/** Names the presets that not all nodes have, or of which they have different files. */
+/** Names the presets that some nodes lack, or that differ between nodes. */
 function diagnosePresets(living: readonly Node[]): Diagnosis[] {
   const lacking = living.flatMap((node) => lackingPresets(node, living).map((preset) => ({ preset, node })))
   const digests = living.flatMap(({ settings }) => Object.entries(readNotedSettings(settings)?.preset_files ?? {}))

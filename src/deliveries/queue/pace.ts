@@ -35,7 +35,7 @@ export type Pace = {
   readonly shared: SharedPace | undefined
 }
 
-/** One pace of several webhooks: the smallest of theirs. Those that wait for it are served in turn. */
+/** The common pace of several webhooks: their slowest pace. Waiting webhooks are served in turn. */
 export type SharedPace = {
   /** The webhook whose last attempt began the longest ago is the first. */
   readonly members: Map<Pace, number | null>

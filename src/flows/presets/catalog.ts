@@ -26,7 +26,7 @@ const BUILT_IN_PRESETS: readonly Preset[] = [
   ZOHO,
 ]
 
-/** All presets: those of the program, and those of files. Written at the start alone. */
+/** The built-in presets, and the presets of files, which are added at the start alone. */
 const byName = new Map(BUILT_IN_PRESETS.map((preset) => [preset.name, preset]))
 
 /** Adds the presets of files, in place of those that were added before. @throws Error for a name of a built-in one. */

@@ -318,8 +318,8 @@ export const ODOO: Preset = {
       answer: { status: 200, body: { ids: [58], messages: [], nextrow: 0 } },
     },
     {
-      // Whoever merges the contact in a transaction of some seconds takes along what was there at its beginning: a note
-      // that was written meanwhile stays with the contact that is gone, and the call is noted anew on the other one.
+      // A merge of contacts is a transaction of some seconds that moves the notes of its beginning. A later note stays
+      // with the deleted contact, so the flow notes the call again on the remaining contact.
       name: 'still_there',
       on: ['call_ended'],
       if: when([IS_OUTSIDE, IS_WHOLE]),

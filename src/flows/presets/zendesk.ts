@@ -159,7 +159,7 @@ export const ZENDESK: Preset = {
       again: 'find_ticket',
       if: IS_NEW_TICKET,
       // The second ticket names no agent but the responsible user: `owner` is not assigned there.
-      // A voice comment says "Recording not available" where there is none: a missed call is a plain ticket.
+      // A voice comment without a recording says "Recording not available", so a missed call is a plain ticket.
       url: `{% if ${IS_PLAIN} %}/api/v2/tickets.json{% else %}/api/v2/channels/voice/tickets.json{% endif %}`,
       headers: { ...HEADERS, 'idempotency-key': '{{ data.call.id }}' },
       body: (

@@ -22,7 +22,7 @@ export type Inbox<Entry> = {
    * inbox is paused: what is waited for then arrives behind the entries.
    */
   room(): Promise<void> | undefined
-  /** Stops giving out entries until as many `resume`: who waits for a list does not end the wait for another one. */
+  /** Stops giving out entries until a `resume` for each `pause`: several lists may be awaited at a time. */
   pause(): void
   resume(): void
   size(): number

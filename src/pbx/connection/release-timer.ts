@@ -1,11 +1,11 @@
 /** How often the translator releases delayed events if no other event arrives. */
 export const RELEASE_MS = 50
 
-/** A longer delay of the timer shows that the process got no processor: what has arrived meanwhile is not read yet. */
+/** A longer delay of the timer shows that the process got no processor, so bytes may wait to be read. */
 const LATE_MS = 20
 
 type Options = {
-  /** Returns whether some of what the PBX has sent is not processed yet. */
+  /** Returns whether bytes or events of the PBX wait to be processed. */
   readonly isBehind: () => boolean
   /** Releases the events that have waited long enough for others. */
   readonly release: () => void

@@ -6,7 +6,7 @@ export type Timeouts = {
   readonly identifyMs: number
   /** Waiting for the end of a list that has begun. */
   readonly listMs: number
-  /** How long after its events a FreeSWITCH writes its lists, at most: 70 to 150 ms were measured. */
+  /** The longest delay of FreeSWITCH's lists behind its events: 70 to 150 ms were measured. */
   readonly listLagMs: number
   /** Between the two snapshots that must both lack a call before it is closed (events.md 9). */
   readonly snapshotAgainMs: number

@@ -58,7 +58,7 @@ export type Supervisor = {
   reconnect(): void
   /** Requests a snapshot. */
   resync(): void
-  /** Returns whether some of what the PBX has sent is not processed yet. */
+  /** Returns whether bytes or events of the PBX wait to be processed. */
   isBehind(): boolean
   /** Counts a signal that was skipped because the tracker failed at it, and requests a snapshot. */
   fault(): void

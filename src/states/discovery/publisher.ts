@@ -28,7 +28,7 @@ export type Connect = (options: {
 
 /** Messages that are under way at a time. */
 const AT_ONCE = 100
-/** How long the broker may take to send what it has: without it, nothing is taken back that is not known. */
+/** The time for the broker to send its retained messages: a message that comes later is not removed. */
 const READ_WITHIN_MS = 10_000
 /** How long the broker may take to hear that this program goes. */
 const CLOSE_WITHIN_MS = 2_000

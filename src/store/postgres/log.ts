@@ -68,8 +68,8 @@ function newValues() {
 type Add = ReturnType<typeof newValues>['add']
 
 /**
- * What a part of the log is counted in: `unit` selects the next events, or the next deliveries of a small index, at
- * most SPAN in the order of their ids. `isOfEvents`: which of the two.
+ * The unit of a part of the log: `unit` selects the next events, or the next deliveries of a small index, at most SPAN
+ * in the order of their ids. `isOfEvents`: whether the unit is an event.
  */
 type Source = { readonly unit: string; readonly isOfEvents: boolean }
 

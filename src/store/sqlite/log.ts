@@ -78,7 +78,7 @@ type LogQuery = {
   readonly order: LogOrder
 }
 
-/** The events, or the deliveries of small indexes, that a part may read; the order is that of the reading. */
+/** The ids of the events, or of the deliveries of small indexes, that a part may read, in reading order. */
 type Units = {
   readonly ids: readonly number[]
   /** Whether nothing follows them. */

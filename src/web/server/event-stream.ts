@@ -56,7 +56,7 @@ const MAX_WAITING_CALL_BYTES = 128 * 1024
 const END_WITHIN_S = 5
 /** Deliveries per part of the work: other work has its turn between two parts. */
 const READ_AT_ONCE = 128
-/** Changes are gathered for so long. The first one after a quiet time is sent at once. */
+/** The interval between two messages with changes. The first change after a quiet time is sent at once. */
 const GATHER_MS = 200
 /** Deliveries that all streams together are sent per interval: more than are sent in that time, except in bulk. */
 const MAX_CHANGES = 1_024

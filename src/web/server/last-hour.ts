@@ -160,7 +160,7 @@ function quarterOf(accountId: number, hours: readonly Hour[], quarter: number): 
   return { accountId, quarter, events, delivered, failedAttempts, failedProbes, latencies }
 }
 
-/** Adds figures of several times, such as those of an hour. Returns them as the page shows them. */
+/** Adds the figures of several times, such as an hour. Returns the sum in the form of the page. */
 export function sumOf(atUs: number, all: readonly Omit<QuarterFigures, 'accountId' | 'quarter'>[]): Minute {
   const sum = emptySlot({ accountId: 0, webhookId: WHOLE_ACCOUNT }, 0)
   for (const one of all) addFigures(sum, { ...one, accountId: 0, webhookId: WHOLE_ACCOUNT, minute: 0 })

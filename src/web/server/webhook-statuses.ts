@@ -72,7 +72,7 @@ export const webhookReports =
       status: JSON.stringify(statusOf(own, webhookId)),
     }))
 
-/** Returns the webhooks that had an attempt since the start, and the ones that have refused since before it. */
+/** Returns the webhooks with an attempt since the start, and webhooks that have refused since before the start. */
 function knownTo({ counts, refusals }: OwnStatuses): readonly WebhookKey[] {
   const known = new Map([...refusals.refusing(), ...counts.known()].map((one) => [one.webhookId, one]))
   return [...known.values()]

@@ -33,7 +33,7 @@ const LISTS = ['stages', 'queues', 'recordings'] as const
 const anyStage = () =>
   newStage({ id: '', kind: 'user', target: null, name: null, attempt: 1, startedUs: null, source: null })
 
-/** What new ones have, so that it need not be stored. */
+/** The values of new calls and stages, which need not be stored. */
 const NEW_CALL: Keyed = newCall({ id: '', account: null, boot: null, pbxId: '', startedUs: null })
 const NEW_STAGE: Keyed = anyStage()
 const NEW_CHANNEL: Keyed = newChannel('', { kind: 'virtual', number: null, name: null })

@@ -147,7 +147,7 @@ function hasLostTalkers(state: TrackerState, channel: Channel): boolean {
   return isAlone && [...talkedWith(state, channel), ...answeredUnseen(state, channel)].some(isListed)
 }
 
-/** Returns the parties that were found to have answered a caller: that they talked was not seen. */
+/** Returns the parties that, by a list, have answered a caller, without a seen conversation. */
 function answeredUnseen(state: TrackerState, caller: Channel): Channel[] {
   const call = callOf(state, caller)
   if (call === undefined) return []

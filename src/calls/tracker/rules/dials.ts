@@ -97,7 +97,7 @@ export function placeDial(state: TrackerState, dest: Channel): void {
   if (busy && !origin.consulting && isSettling()) return
   const to = { dialled: origin.through?.dialledNumber ?? null, party: partyOf(dest.endpoint) }
   const asked = { through: origin.through, to, startedUs: dial.beganUs }
-  // Whoever transferred it away has left, although the end of their bridge was not seen.
+  // The transferer has left, although the end of the bridge was not seen.
   const isAsking = origin.consulting || (busy && others.some(({ leftUs }) => leftUs === null))
   const call = isAsking ? consultation(state, party, first, asked) : first
   placeInCall(state, dest, call)

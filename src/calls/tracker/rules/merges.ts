@@ -28,7 +28,7 @@ import { closeGroup } from './parent-stages.ts'
 /** Returns whether a call ends inside another: receivers know both, and the transfer names both. */
 export const endsInside = (from: Call, into: Call): boolean => from.emitted && from.account === into.account
 
-/** Returns whether receivers know of a call, or of one that became part of it. */
+/** Returns whether receivers know a call, or a call that was merged into it. */
 export const isKnown = (call: Call): boolean => call.emitted || call.mergedFrom.length > 0
 
 /**

@@ -122,7 +122,7 @@ function hadGivenUp(state: TrackerState, stage: Stage, legs: readonly Channel[])
     undefined,
   )
   if (caller === undefined || !caller.hungUpItself || caller.goneUs === null || last === undefined) return false
-  // When it stopped ringing was not seen: that was before the caller gave up.
+  // The unseen end of the ringing was before the caller gave up.
   if (last.end?.unseen === true) return false
   const said = legResult(state, last)
   const isDoubtful = said === null || said === 'cancelled' || said === 'unavailable' || hasGivenUp(last)

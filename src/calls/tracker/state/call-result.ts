@@ -92,8 +92,8 @@ const isBusyPhone = (call: Call, top: Stage): boolean =>
   )
 
 /**
- * Returns the code of the answered party that left last, else of the last one that was dialled. Phones that lost to the
- * one that answered have a cause of their own.
+ * Returns the code of the answered party that left last, else of the party that was dialled last. Phones that lost to
+ * another phone have a cause of their own.
  */
 function codeOfOther(state: TrackerState, call: Call, last: Stage | undefined): number | null {
   const legsOf = ({ legs }: Stage) => legs.flatMap((id) => channelOf(state, id) ?? [])

@@ -68,12 +68,12 @@ export function newCall(of: Pick<Call, 'id' | 'account' | 'boot' | 'pbxId' | 'st
   }
 }
 
-/** What may be known of a channel from its beginning on. */
+/** The facts of a channel that may be known from its beginning on. */
 type Known = Partial<
   Pick<Channel, 'linkedId' | 'tenant' | 'seenSeq' | 'dialledNumber' | 'shown' | 'originated' | 'upUs'>
 >
 
-/** Returns a channel of which nothing else is known. */
+/** Returns a channel without further facts. */
 export function newChannel(id: string, endpoint: Endpoint, of: Known = {}): Channel {
   return {
     id,

@@ -37,7 +37,7 @@ export type Dial = {
   /** Its phone answers by itself: an intercom. */
   intercom: boolean
   beganUs: number | null
-  /** When a list showed it, if its begin was not seen: it was then, or before. */
+  /** The time of the list that first showed a dial whose begin was not seen: the begin was then, or before. */
   foundUs: number | null
   /** The order of what happened at the same microsecond: of the begin, the answer and the end. */
   beganSeq: number

@@ -1,6 +1,6 @@
 import type { Call } from './state.ts'
 
-/** What of a call was not reported: only a list of the PBX shows it, or nothing does. */
+/** The unreported parts of a call: only a list of the PBX shows them, or nothing does. */
 
 /** Notes that the beginning of these calls, an answer in them or their joining was not reported. */
 export function noteUnseen(...calls: readonly Call[]): void {

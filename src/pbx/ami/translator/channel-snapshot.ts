@@ -134,7 +134,7 @@ function withAgents(
 
 type Rows = readonly ListRow[]
 
-/** Returns that a caller rings no group any more, if its Dial rings a single party and FreePBX shows no group. */
+/** Returns the end of a group, for a caller whose Dial rings a single party while FreePBX shows no group. */
 function rungAllIn(rows: Rows): Pick<SnapshotChannel, 'rungAll'> {
   const isShown = rows.some((row) => row.has('Variable'))
   const isDial = !isCallee(rows) && headerOf(rows, 'Application') === 'Dial'

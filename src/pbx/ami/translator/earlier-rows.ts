@@ -3,13 +3,13 @@ import type { AmiFrame } from '../frame.ts'
 
 /**
  * The rows of a list, put back to the moment before events that came earlier than the list and are read after it: the
- * first event of each channel shows what the channel was then, also of one that the list lacks because it has ended.
+ * first event of each channel shows its state at that time, also for an ended channel that the list lacks.
  */
 
 /** A row of a list, as Asterisk sent it or as events show it. */
 export type ListRow = Pick<AmiFrame, 'get' | 'has' | 'all'>
 
-/** What the earlier events show of a channel. */
+/** The facts of a channel in the earlier events. */
 type Earlier = {
   /** Its first event, and the prefix of its headers there. */
   readonly first: AmiFrame
@@ -30,7 +30,7 @@ type Earlier = {
   replaced: { readonly application: string; readonly by: string } | null
 }
 
-/** What a list does not show of a channel before its first event. */
+/** The facts of a channel before its first event that a list does not show. */
 export type Before = {
   readonly source: string | null
   readonly isMovedAway: boolean
@@ -38,7 +38,7 @@ export type Before = {
   readonly isUnlisted: boolean
 }
 
-/** Puts rows back, by the ids of their channels. Returns what else the events show of these, by their ids. */
+/** Puts rows back, by the ids of their channels. Returns further facts of these channels from the events, by id. */
 export function* putBack(
   rows: Map<string, readonly ListRow[]>,
   events: readonly AmiFrame[],
@@ -76,7 +76,7 @@ export function* putBack(
 /** Events of a recording may come after the end of its channel. */
 const MAY_BE_LATE: ReadonlySet<string> = new Set(['MixMonitorStop', 'MonitorStop'])
 
-/** Returns the extensions that ring phones, by the channels for which they do: a phone shows it while it rings. */
+/** Returns the extensions that ring phones, by the channel of the caller: a ringing phone shows the extension. */
 function placesOf(channels: Iterable<Earlier>): Map<string, string> {
   const places = new Map<string, string>()
   for (const one of channels)
@@ -163,7 +163,7 @@ function bridgeBefore(event: AmiFrame, prefix: string): string | undefined {
   }
 }
 
-/** The parties of the conversation that is transferred; the others are those of the consultation. */
+/** The parties of the transferred conversation; all other parties belong to the consultation. */
 const FIRST_PARTIES: ReadonlySet<string> = new Set(['OrigTransferer', 'Transferee'])
 
 const [DOWN, RING, RINGING, UP] = ['0', '4', '5', '6']
@@ -179,11 +179,11 @@ function stateBefore(one: Earlier): string {
 
 const extenOf = (one: Earlier | undefined): string => one?.first.get(`${one.prefix}Exten`) ?? ''
 
-/** Returns whether a channel is the first of its call, as Asterisk counts: one that is dialled is of its dialler's. */
+/** Returns whether a channel is the first of its call, as Asterisk counts: a dialled channel has its dialler's call. */
 const isFirstOfCall = ({ first, prefix }: Earlier): boolean =>
   first.get(`${prefix}Linkedid`) === first.get(`${prefix}Uniqueid`)
 
-/** Returns whether a channel that no list shows was dialled: one that was has no extension, or that of its caller. */
+/** Returns whether an unlisted channel was dialled: a dialled channel has no extension, or its caller's. */
 function isDialled(one: Earlier, callerExten: string): boolean {
   const state = stateBefore(one)
   if (one.source !== null) return true
@@ -192,7 +192,7 @@ function isDialled(one: Earlier, callerExten: string): boolean {
   return state !== UP || exten === '' || exten === callerExten
 }
 
-/** What an event has of a channel beside its state, under the names that it has in a list too. */
+/** The facts of a channel in events, beside its state, that a list has under the same names. */
 const SHOWN = [
   'Channel',
   'CallerIDNum',
@@ -221,7 +221,7 @@ type Around = {
   readonly successor: ListRow | undefined
 }
 
-/** Returns the row of a channel before its first event. What no event shows is as in the list, if that has it. */
+/** Returns the row of a channel before its first event. Facts that no event shows come from the list. */
 function rowBefore(one: Earlier, { listed, callerExten, place, seconds, successor }: Around): ListRow {
   const { first, prefix, bridge, queue, hasMoved, replaced } = one
   const facts = new Map<string, string>(SHOWN.map((key) => [key.toLowerCase(), first.get(prefix + key)]))

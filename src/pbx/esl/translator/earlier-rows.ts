@@ -19,7 +19,7 @@ type Listed = { readonly legs: Map<string, Row>; readonly bridged: Map<string, s
 
 /**
  * Puts a list back to the moment before these events, in steps of one event. Legs in `leftOut` stay out. Returns the
- * legs whose bridges the events show, and those that were up although the list has no row for them.
+ * legs whose bridges the events show, and legs that were up without a row in the list.
  */
 export function* putBack(
   context: EslContext,
@@ -84,7 +84,7 @@ function putBackBridge(event: EslEvent, bridged: Map<string, string>, done: Set<
   for (const id of pair) done.add(id)
 }
 
-/** The columns of a list, by the headers of an event that have the same. */
+/** The columns of a list, by the headers of an event with the same value. */
 const IDENTITY = {
   'Unique-ID': 'uuid',
   'Call-Direction': 'direction',
@@ -97,7 +97,7 @@ const IDENTITY = {
   variable_accountcode: 'accountcode',
 } as const
 
-/** Those of them that change with the leg. */
+/** Columns that change with the leg. */
 const STATE = {
   'Channel-State': 'state',
   'Channel-Call-State': 'callstate',
@@ -113,7 +113,7 @@ const PLACE = {
   variable_current_application_data: 'application_data',
 } as const
 
-/** A leg that is transferred at this moment was elsewhere before, which its events do not show. */
+/** The unknown place of a leg before a transfer: its events show the new place. */
 const ELSEWHERE: Row = { dest: '', context: '', application: '', application_data: '' }
 
 function columnsIn(event: EslEvent, columns: Readonly<Record<string, string>>): Row {
@@ -125,10 +125,10 @@ function columnsIn(event: EslEvent, columns: Readonly<Record<string, string>>): 
   return row
 }
 
-/** Returns the columns of a leg that change, as they were just before this event. */
+/** Returns the changing columns of a leg just before this event. */
 function stateBefore(event: EslEvent): Row {
   const state = columnsIn(event, STATE)
-  // A leg on its way to another place shows the state of one that rings.
+  // A leg on its way to another place shows the state of a ringing leg.
   const isUp = Number(event.get('Caller-Channel-Answered-Time')) > 0 && event.name !== 'CHANNEL_ANSWER'
   const callstate = isUp && /^(DOWN|DIALING|RINGING|EARLY)$/.test(state.callstate ?? '') ? 'ACTIVE' : state.callstate
   return { ...state, callstate: callstate ?? '', ...(isSentNow(event) ? ELSEWHERE : columnsIn(event, PLACE)) }
@@ -151,7 +151,7 @@ const callOf = (event: EslEvent): string =>
 const diallerOf = (event: EslEvent): string =>
   event.get('Channel-State') === EXECUTING ? callOf(event) : (sourceOf(event) ?? callOf(event))
 
-/** Returns the columns of a leg that stay as they are. */
+/** Returns the constant columns of a leg. */
 function identityIn(context: EslContext, event: EslEvent): Row {
   const seconds = Math.floor(Number(event.get('Caller-Channel-Created-Time')) / SECOND)
   const wasSent = variableOf(event, 'transfer_source') !== ''

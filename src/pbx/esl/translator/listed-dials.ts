@@ -109,7 +109,7 @@ export function activityIn(
   }
 }
 
-/** Returns that a caller is in a queue of mod_callcenter. */
+/** Returns the activity of a caller in a queue of mod_callcenter. */
 export function activityOfQueue(
   { endpoints }: Pick<EslContext, 'endpoints'>,
   queue: string,

@@ -73,7 +73,7 @@ export function createEslTranslator(options: EslOptions, endpoints = createEndpo
     const unfollowed = ofUnfollowed(context, event)
     if (unfollowed !== undefined) return stamped(unfollowed, arrivedUs)
     const beginning = beginningOf(context, event)
-    // The offset of the clock is known from times of events, not from earlier ones that an event has.
+    // The offset of the clock comes from the times of events, not from earlier times within an event.
     if (beginning.length > 0) shownUs(event.get('Event-Date-Timestamp'), arrivedUs)
     const begun = beginning.flatMap(({ signals, stamp }) => {
       const at: At = { atUs: shownUs(stamp, arrivedUs), arrivedUs }

@@ -39,8 +39,8 @@ const unseen = (signal: ChannelSignal): ChannelSignal =>
   signal.kind === 'channel' ? { ...signal, unseen: true } : signal
 
 /**
- * Returns that a leg has left the party with which the list shows it: it dials from another place of the dialplan, and
- * the list is older than that. So the party sent it there.
+ * Returns the transfer of a leg that dials from another place of the dialplan than the list shows: the list is older,
+ * and the party of the list sent the leg there.
  */
 function leftBefore(context: EslContext, event: EslEvent): ChannelSignal[] {
   const leg = context.legs.get(sourceOf(event) ?? '')
@@ -62,8 +62,8 @@ function leftBefore(context: EslContext, event: EslEvent): ChannelSignal[] {
 }
 
 /**
- * Returns that a party has answered the leg that dialled it, if the first event of one of them shows them in a
- * conversation: the list is older than that, and shows the party ringing.
+ * Returns the unseen answer of a dialled party, if the first event of the party or of its dialler shows a conversation:
+ * the list is older, and shows the party ringing.
  */
 export function answeredBefore(context: EslContext, event: EslEvent, leg: Leg): ChannelSignal[] {
   if (leg.heard > 0 || leg.peer !== null || leg.bridged || BEFORE_TALK.has(event.name)) return []

@@ -143,7 +143,7 @@ async function historyOf(query: Query): Promise<string | null> {
 /** Text cannot hold a NUL there. */
 export const clean = (text: string): string => (text.includes('\0') ? text.replaceAll('\0', '\uFFFD') : text)
 
-/** Every integer is sent with the type that most columns have, whatever its size: so a statement is prepared once. */
+/** Sends every integer as the type of most columns, whatever its size, so that a statement is prepared once. */
 function boundValue(value: Value): Value {
   if (typeof value === 'string') return clean(value)
   return typeof value === 'number' && Number.isSafeInteger(value) ? BigInt(value) : value

@@ -8,7 +8,7 @@ export function emptyWriteAheadLog(path: string): boolean {
   const sqlite = new Sqlite(path, { create: false, readwrite: true, strict: true })
   try {
     sqlite.run('PRAGMA busy_timeout = 5000')
-    // This part blocks no writer. The second one does, and has only what was written meanwhile.
+    // The passive checkpoint blocks no writer. The second checkpoint blocks writers, and copies only the newest pages.
     sqlite.run('PRAGMA wal_checkpoint(PASSIVE)')
     return sqlite.query<{ busy: number }, []>('PRAGMA wal_checkpoint(TRUNCATE)').get()?.busy === 0
   } finally {

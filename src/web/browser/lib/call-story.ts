@@ -8,7 +8,7 @@ export type StoryLine = {
   readonly at: string
   readonly tone: '' | 'ring' | 'talk' | 'move' | 'bad'
   readonly text: string
-  /** What stands below it: the kinds of event, and what follows from them. */
+  /** The small print of the line: the kinds of its events, and their consequences. */
   readonly detail: string
   readonly events: readonly EventWithDeliveries[]
 }

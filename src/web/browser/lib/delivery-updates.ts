@@ -1,8 +1,8 @@
 import type { Call, Delivery } from './resources.ts'
 
 /**
- * Keeps a list of deliveries, the newest first, up to date with those that the stream brings: listed ones change in
- * place, new ones are counted and not inserted, so that nothing moves while the user reads. Pure.
+ * Updates a list of deliveries, the newest first, with the deliveries of the stream: listed deliveries change in place,
+ * new deliveries are counted and not inserted, so that nothing moves while the user reads. Pure.
  */
 export type DeliveryFilters = Readonly<
   Partial<Record<'state' | 'event' | 'url' | 'call_id' | 'number' | 'since' | 'until', string | undefined>>

@@ -61,7 +61,7 @@ const PROPOSED: Readonly<Record<Exclude<Proposal, 'own'>, readonly EventChoice[]
 /** The events for a chat, where each event is a message for people. */
 export const CHAT_EVENTS: readonly EventChoice[] = ['call_ended', 'call_missed']
 
-/** Returns the events of a proposal; those that are chosen already for a choice of one's own. */
+/** Returns the events of a proposal; the present events for a choice of one's own. */
 export const proposedEvents = (proposal: Proposal, chosen: readonly EventChoice[]): readonly EventChoice[] =>
   proposal === 'own' ? chosen : PROPOSED[proposal]
 

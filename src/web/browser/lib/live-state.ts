@@ -157,7 +157,7 @@ function isBefore(read: Delivery, known: Delivery): boolean {
   return read.state === 'pending' && known.state !== 'pending'
 }
 
-/** Puts the deliveries of events from before the page was opened below those that the stream brought. */
+/** Puts deliveries from before the opening of the page below the deliveries of the stream. */
 function withHistory(feed: Feed, deliveries: readonly Delivery[]): Feed {
   const byEvent = new Map(feed.map((event) => [event.id, event]))
   for (const delivery of deliveries) {

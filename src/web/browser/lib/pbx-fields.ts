@@ -88,7 +88,7 @@ export const countryOf = ({ more }: Pick<PbxFields, 'more'>): string =>
     .find((one) => one.startsWith(COUNTRY))
     ?.slice(COUNTRY.length) ?? ''
 
-/** Gives the country, or takes it out. Letters alone are taken: whatever else is typed would be another parameter. */
+/** Sets the country, or removes an empty one. Takes letters alone: other characters could add another parameter. */
 export function withCountry(fields: PbxFields, country: string): PbxFields {
   const letters = country.replace(/[^a-z]/gi, '').toUpperCase()
   const others = parametersOf(fields.more).filter((one) => !one.startsWith(COUNTRY))

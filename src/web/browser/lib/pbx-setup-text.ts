@@ -5,12 +5,13 @@ import { isLocal, type PbxFields } from './pbx-fields.ts'
 import type { PbxProduct } from './pbx-products.ts'
 
 /**
- * What makes a PBX accept the connection: an introduction, lines or commands to copy with what each is for, and a hint.
+ * The instructions to make a PBX accept the connection: an introduction, lines or commands to copy, each with its
+ * purpose, and a hint.
  * `intro` and `hint` are texts of the page, with code in backquotes.
  */
 type PbxSetup = {
   readonly intro: string
-  /** What must not be done. */
+  /** A warning about a common mistake. */
   readonly caution?: string
   readonly copies: readonly {
     readonly text: string

@@ -21,7 +21,7 @@ export function timesOf(query: Query, nowMs: number): { since?: string; until?: 
   }
 }
 
-/** Returns the range that shows more, for a list in which nothing matches; `null` if there is none. */
+/** Returns the next wider range, for a list without a match; `null` after the widest range. */
 export const widerRange = (query: Query): RangeName | null => {
   const range = rangeOf(query)
   if (range === 'today') return 'week'

@@ -6,5 +6,5 @@ import { PeopleView } from './people/people-view.tsx'
 import { ContactsDialog } from './webhooks/contacts-dialog.tsx'
 import { CrmDialog, NewCrm } from './webhooks/crm-dialog.tsx'
 
-/** What people open to set something up, and seldom: a file of its own, which is read once the page is there. */
+/** The views for setting up, which people open seldom: a script of their own, loaded after the page. */
 export const SET_UP = { AccountView, ConnectView, PbxEdit, PbxsView, PeopleView, ContactsDialog, CrmDialog, NewCrm }

@@ -8,7 +8,7 @@ import type { LiveCallEntry } from '../../lib/live-state.ts'
 import { routeHref } from '../../lib/router.ts'
 import { useServerNow } from '../../lib/server-clock.ts'
 
-/** At first so many are shown, so that the rest of the view stays in reach. */
+/** Rows at first, few enough to keep the rest of the view in reach. */
 const FIRST_ROWS = 15
 /** More rows than anybody reads; each costs a redraw every second. */
 const MAX_ROWS = 60
@@ -16,7 +16,7 @@ const MAX_ROWS = 60
 type LiveCallsProps = {
   /** `null`: not read yet. */
   calls: readonly LiveCallEntry[] | null
-  /** How many calls are up; the page knows the newest ones, and those that have changed since. */
+  /** The number of calls that are up; the page has the newest calls, and calls that have changed since. */
   count: number
 }
 

@@ -89,7 +89,7 @@ function CallCount({ calls }: Pick<Pbx, 'calls'>) {
 
 const columnsOf = (pbxs: readonly Pbx[], onRemove: (pbx: Pbx) => void): Column<Pbx>[] => [
   ...factColumns(new Set(pbxs.map(({ account }) => account)).size > 1),
-  // Those of the settings have no menu.
+  // PBXs from the settings have no menu.
   ...(pbxs.some(({ source }) => source === 'store') ? [menuColumn(onRemove)] : []),
 ]
 

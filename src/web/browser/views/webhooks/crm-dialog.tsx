@@ -48,7 +48,7 @@ export function CrmDialog({ url, onSaved, onClose }: CrmDialogProps) {
 }
 
 type NewCrmProps = Omit<CrmDialogProps, 'url'> & {
-  /** What stands above: the choice of where a webhook leads. */
+  /** The part above the form: the choice of the kind of webhook. */
   before: ComponentChildren
 }
 

@@ -106,7 +106,7 @@ function userOptions(users: readonly CrmUser[], value: string): (readonly [strin
   return [['', 'nobody'], ...listed, ...(isUnknown ? ([[value, value]] as const) : [])]
 }
 
-/** Returns what is known of the phone of a line; an extension that no phone has may be a slip. */
+/** Returns the name and state of a line's phone; an extension without a phone may be a slip. */
 function phoneOf(extension: string, phones: readonly Phone[]): string {
   if (extension === '' || phones.length === 0) return ''
   return describePhone(extension, phones) ?? 'no known phone'

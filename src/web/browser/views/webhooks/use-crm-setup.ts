@@ -44,7 +44,7 @@ export type CheckedAccess = {
   readonly key: string
   readonly isGood: boolean
   readonly text: string
-  /** What will go wrong though the CRM accepts the access. */
+  /** Problems to expect although the CRM accepts the access. */
   readonly warnings: readonly string[]
   readonly response: string | null
 }
