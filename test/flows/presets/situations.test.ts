@@ -74,6 +74,24 @@ const NOT_RECORDED: Readonly<Record<string, string>> = {
   zendesk: 'asterisk/f4-number-comes-late',
 }
 
+type Caller = CallEvent['body']['data']['call']['from']
+
+/** Returns the events of a call with other facts of its caller. */
+const withCaller = (events: readonly CallEvent[], facts: Partial<Caller>): CallEvent[] =>
+  events.map((event) => {
+    const { data } = event.body
+    const from = { ...data.call.from, ...facts }
+    return { ...event, body: { ...event.body, data: { ...data, call: { ...data.call, from } } } as CallEvent['body'] }
+  })
+
+/** Expects that the CRM has one call, and that no request was refused. */
+const expectOneCall = (stub: CrmStub, { failures }: { readonly failures: readonly unknown[] }) =>
+  expect({ failures, refusals: stub.refusals, calls: stub.calls().length }).toEqual({
+    failures: [],
+    refusals: [],
+    calls: 1,
+  })
+
 test('every preset has a stub', () =>
   expect([...new Set(STUBS.map(({ preset }) => preset))].sort()).toEqual(
     allPresets()
@@ -122,11 +140,7 @@ describe.each(STUBS.map(({ label, preset, start }) => [label, preset, start] as 
     try {
       const end = await play({ stub, name, situation: recorded })
       if (refusals === 0) return
-      expect({ failures: end.failures, refusals: stub.refusals, calls: stub.calls().length }).toEqual({
-        failures: [],
-        refusals: [],
-        calls: 1,
-      })
+      expectOneCall(stub, end)
     } finally {
       stub.stop()
     }
@@ -156,11 +170,7 @@ describe.each(STUBS.map(({ label, preset, start }) => [label, preset, start] as 
   test.each(HOSTILE)('a caller whose name is %p', async (caller) => {
     const stub = start()
     const { name: title, events } = situation('asterisk/ast13-freepbx-recorded')
-    const renamed = events.map((event): CallEvent => {
-      const { data } = event.body
-      const from = { ...data.call.from, name: caller }
-      return { ...event, body: { ...event.body, data: { ...data, call: { ...data.call, from } } } as CallEvent['body'] }
-    })
+    const renamed = withCaller(events, { name: caller })
     try {
       const end = await play({ stub, name, situation: { name: title, events: renamed } })
       expect({ failures: end.failures, refusals: stub.refusals }).toEqual({ failures: [], refusals: [] })
@@ -173,18 +183,10 @@ describe.each(STUBS.map(({ label, preset, start }) => [label, preset, start] as 
   test.each(HOSTILE_NUMBERS)('a caller whose number is %p is searched for as a value', async (number) => {
     const stub = start()
     const { name: title, events } = situation('asterisk/a-inbound-answered')
-    const numbered = events.map((event): CallEvent => {
-      const { data } = event.body
-      const from = { ...data.call.from, number, e164: null }
-      return { ...event, body: { ...event.body, data: { ...data, call: { ...data.call, from } } } as CallEvent['body'] }
-    })
+    const numbered = withCaller(events, { number, e164: null })
     try {
       const end = await play({ stub, name, situation: { name: title, events: numbered } })
-      expect({ failures: end.failures, refusals: stub.refusals, calls: stub.calls().length }).toEqual({
-        failures: [],
-        refusals: [],
-        calls: 1,
-      })
+      expectOneCall(stub, end)
     } finally {
       stub.stop()
     }

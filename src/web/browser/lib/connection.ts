@@ -1,4 +1,5 @@
 import { useEffect, useRef } from 'preact/hooks'
+import { createAnswerOrder } from './answer-order.ts'
 import { authorizationHeader, request } from './api.ts'
 import { createEventStreamDecoder } from './event-stream-decoder.ts'
 import { applyLiveMessage, EMPTY_LIVE_STATE, type LiveMessage, type LiveState } from './live-state.ts'
@@ -49,22 +50,18 @@ export function startConnection(): { stop(): void } {
   }
 }
 
-/** The number of overviews that were asked for, and of the one that is shown. */
-let askedOverviews = 0
-let shownOverview = 0
+const overviews = createAnswerOrder()
 
 /** Reads the overview again. As a snapshot it also replaces the live calls. */
 export async function refreshOverview({ asSnapshot = false } = {}): Promise<void> {
   const token = accessToken.get()
-  askedOverviews += 1
-  const number = askedOverviews
+  const isNewest = overviews.ask()
   // Thousands of live calls are read once: after that the stream sends their changes.
   const response = await request<Overview>('GET', asSnapshot ? '/overview' : '/overview?calls=none')
   // Another user may have logged in meanwhile, who must not see this account.
   if (!response.ok || accessToken.get() !== token) return
-  // One that was asked for earlier and is answered later knows nothing of what was just saved.
-  if (number > shownOverview) {
-    shownOverview = number
+  // A late answer to an earlier request lacks the changes that were just saved.
+  if (isNewest()) {
     serverOffsetMs.set(Date.parse(response.result.now) - Date.now())
     overview.set(response.result)
   }

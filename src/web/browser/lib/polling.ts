@@ -1,4 +1,5 @@
-import { useEffect, useRef, useState } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
+import { createAnswerOrder } from './answer-order.ts'
 import type { ApiResult } from './api.ts'
 import { useReconnected } from './connection.ts'
 import { accessToken } from './session.ts'
@@ -21,18 +22,13 @@ export function usePolled<T>(
   inputs: readonly unknown[] = [],
 ): T | null {
   const [value, setValue] = useState<T | null>(null)
-  const requests = useRef({ asked: 0, shown: 0 })
+  const [order] = useState(createAnswerOrder)
   const load = async () => {
     const token = accessToken.get()
-    requests.current.asked += 1
-    const number = requests.current.asked
+    const isNewest = order.ask()
     const response = await read()
     // Another user may have logged in meanwhile, who must not see this account.
-    if (!response.ok || accessToken.get() !== token) return
-    // One that was asked for earlier and is answered later is older, or about other inputs.
-    if (number < requests.current.shown) return
-    requests.current.shown = number
-    setValue(response.result)
+    if (response.ok && accessToken.get() === token && isNewest()) setValue(response.result)
   }
   usePolling(load, everyMs, inputs)
   useReconnected(load)
